@@ -15,14 +15,14 @@ namespace {
 
 using base::at;
 
-/// Most penalties of a smooth that have no common eigenvectors.
+/// Maximum number of penalties: `Basis::set_ranks` has an element for each subset.
 constexpr int most_adaptive = 10;
 
 bool is_cyclic(const BasisOptions& options) {
   return options.curve == Cc::name || options.curve == Cp::name;
 }
 
-/// Calls `of_basis(type, options)` with the type of the basis that is penalised: `Ps`, `Cp`, `Cr` or `Cc`.
+/// Calls `of_basis(type, options)` with the type of the underlying basis: `Ps`, `Cp`, `Cr` or `Cc`.
 template <class Options, class OfBasis>
 auto of_curve(Options options, const OfBasis& of_basis) {
   options.m = {2, 2};
@@ -61,7 +61,7 @@ Matrix adaptive_weights(int size, int count, bool cyclic) {
 Basis with_adaptive_penalties(Basis basis, const Matrix& weights) {
   constexpr double zero = 1e-14;
   const int size = basis.size();
-  std::vector<std::size_t> used(at(weights.rows()));  // by difference: a bit for each penalty of it
+  std::vector<std::size_t> used(at(weights.rows()));  // bit mask of penalties by difference
   for (int j = 0; j < weights.cols(); ++j) {
     MorePenalty penalty{Matrix(size, size), 0};
     const double largest = *std::ranges::max_element(weights.column(j));
@@ -82,7 +82,7 @@ Basis with_adaptive_penalties(Basis basis, const Matrix& weights) {
       basis.more.push_back(std::move(penalty));
     }
   }
-  // Differences are linearly independent, so each that has a weight adds one to the rank.
+  // The differences are linearly independent, so the rank of a sum is the number of differences included.
   for (std::size_t set = 0; set < std::size_t{1} << at(weights.cols()); ++set)
     basis.set_ranks.push_back(
         static_cast<int>(std::ranges::count_if(used, [&](std::size_t own) { return (own & set) != 0; })));
@@ -98,7 +98,7 @@ std::optional<OptionFault> Ad::settle(BasisOptions& options) {
         "m", fmt::format("m={}: give the number of penalties of bs=\"ad\", a whole number from 1 to {}",
                          count, most_adaptive)};
   options.m = {count};
-  const int more = options.curve == Cc::name ? 4 : 3;  // the differences are fewer than the coefficients
+  const int more = options.curve == Cc::name ? 4 : 3;  // there are fewer second differences than coefficients
   return set_default_k(options, 40, static_cast<int>(count) + more, name);
 }
 

@@ -14,17 +14,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The weights of `count` penalties of a basis of `size` coefficients: a column for each, with a row for each
-/// second difference. The weights are B-splines at the places of the differences, `cyclic` or not; with two
-/// penalties they are 1 and the place.
+/// The weights of the second differences in `count` penalties, as (size - 2) x count. Column j has B-spline j
+/// of a basis, `cyclic` or not, at the position of each difference. With two penalties, the columns are 1 and
+/// the position.
 [[nodiscard]] Matrix adaptive_weights(int size, int count, bool cyclic);
 
-/// Replaces the penalty by one on squared second differences for each column of the weights.
+/// Replaces the penalty by one for each column of `weights`: the weighted sum of squared second differences.
 [[nodiscard]] Basis with_adaptive_penalties(Basis basis, const Matrix& weights);
 
-/// bs="ad": a smooth of one variable, as smooth as the data are at each place: m[0] smoothing parameters.
-/// Source: Wood, Biometrics 62 (2006), 1025; Wood, Journal of the Royal Statistical Society B 73 (2011),
-/// sec. 5.1.
+/// bs="ad": an adaptive smooth of one variable. m[0] smoothing parameters let the smoothness change with the
+/// variable. Source: Wood, Biometrics 62 (2006), 1025; Wood, Journal of the Royal Statistical Society B 73
+/// (2011), sec. 5.1.
 struct Ad {
   static constexpr char name[] = "ad";
   static constexpr bool random_effect = false;

@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Minimum ratio of the smallest to the largest singular value of the basis at the points.
+/// Below this ratio of the extreme singular values of B(points), the basis keeps its coefficients.
 constexpr double nearly_singular = 1e-3;
 
 double largest_singular_value(const Matrix& a) {
@@ -53,8 +53,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   const Matrix values = multiply(raw, basis.map);
   const auto inverse = solve(values, identity(size));
   if (!inverse) return false;
-  // The ratio of the extreme singular values. The smallest is computed from the inverse, since rounding of
-  // B'B would hide it.
+  // The smallest singular value is the inverse of the largest one of B^-1: rounding of B'B would hide it.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
   if (!(ratio >= base::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
   Matrix map = multiply(basis.map, *inverse);

@@ -22,9 +22,9 @@
 /// describes its parts.
 namespace TESSERA_NAMESPACE::gam {
 
-/// te() parametrises a margin by its values at K points. For a basis whose map to these values is
-/// ill-conditioned, the basis keeps its own coefficients, and these matrices give mgcv's quantities in terms
-/// of the values.
+/// te() parametrises a margin by its values at K points. If the map from these values to the basis' own
+/// coefficients is ill-conditioned, the basis keeps its coefficients. These matrices then give mgcv's
+/// quantities in terms of the values.
 struct PointValues {
   Matrix values;   ///< values at the points as a function of the basis' own coefficients
   Matrix map;      ///< map of the basis parametrised by values
@@ -38,24 +38,23 @@ struct MorePenalty {
 
 /// A basis of one variable: X = R map, where R has the raw columns of `component`.
 struct Basis {
-  Component component;            ///< the caller sets its `variable`
-  Matrix map;                     ///< raw columns x K; empty: the identity
-  Matrix penalty;                 ///< K x K, symmetric, not scaled; empty: the identity
-  int rank = 0;                   ///< rank of the penalty
-  std::vector<MorePenalty> more;  ///< other penalties; without `set_ranks`, each penalises a part of the
-                                  ///< space of another
-  std::vector<int> set_ranks{};   ///< rank of the sum of each subset of all penalties: see `Penalty`
-  std::vector<double> knots;      ///< in mgcv's form; none for a random effect
-  bool unit_rows = false;         ///< whether every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;  ///< sum of |x| over a row, if known in advance
-  bool dense_levels = false;      ///< whether each level of a factor has all columns
-  bool fixed = false;             ///< whether its penalty is not among the penalties of a product
-  bool nodal = false;             ///< whether coefficients are values already: te()'s `np` then has no effect
-  std::optional<PointValues> points;  ///< te's parametrisation, if it is ill-conditioned: see `PointValues`
+  Component component;  ///< the caller sets its `variable`
+  Matrix map;           ///< raw columns x K; empty: the identity
+  Matrix penalty;       ///< K x K, symmetric, not scaled; empty: the identity
+  int rank = 0;
+  std::vector<MorePenalty> more;      ///< further penalties; nested ranges if `set_ranks` is empty
+  std::vector<int> set_ranks{};       ///< rank of the sum of each subset of penalties: see `Penalty`
+  std::vector<double> knots;          ///< as mgcv stores them; empty for a random effect
+  bool unit_rows = false;             ///< whether every row of X is nonnegative and sums to one
+  std::optional<double> row_sum;      ///< sum of |x| over a row, if known in advance
+  bool dense_levels = false;          ///< whether a level of a factor has nonzero values in all columns
+  bool fixed = false;                 ///< whether a tensor product omits the penalty (fx)
+  bool nodal = false;                 ///< whether coefficients are already values, as te()'s `np` makes them
+  std::optional<PointValues> points;  ///< set if the parametrisation by values is ill-conditioned
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
-  /// The vector c of the basis' own constraint c'b = 0, which the map has absorbed; empty: no constraint.
+  /// The vector c of the basis' own constraint c'b = 0, which `map` already satisfies; empty: no constraint.
   std::vector<double> constraint{};
-  /// The basis' own coefficients x the natural ones, absorbed likewise; empty: the basis has none.
+  /// Map from the natural coefficients to the basis' own ones, already part of `map`; empty: no natural ones.
   Matrix natural{};
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
@@ -64,24 +63,22 @@ struct Basis {
 /// R's seq(from, to, length = count), with the same bits; `count` is at least 2.
 [[nodiscard]] std::vector<double> sequence(double from, double to, int count);
 
-/// (A + A') / 2.
 [[nodiscard]] Matrix symmetrised(const Matrix& a);
 
 /// te()'s reparameterisation of a margin: the coefficients become the values at K equally spaced points of
-/// [low, high], with map P and penalty P'SP, where P = B(points)^-1. Returns false, and leaves the basis
-/// unchanged, if mgcv finds B(points) too close to singular (a cyclic basis whose ends coincide). If the
-/// singular values of B(points) differ by a factor above 1e3 (a cyclic P-spline of even K over its period),
-/// the coefficients do not change, and `Basis::points` is set.
+/// [low, high]. With P = B(points)^-1, the map is multiplied by P, and the penalty becomes P'SP. Returns
+/// false, and leaves the basis unchanged, if B(points) is too close to singular by mgcv's criterion (a cyclic
+/// basis whose ends coincide). If the singular values of B(points) differ by a factor above 1e3 (a cyclic
+/// P-spline of even K over its period), the basis keeps its coefficients, and `Basis::points` is set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
-/// The values of a margin's four nonzero columns at x: raw columns `first … first + 3`.
+/// A margin's four nonzero columns at x: raw columns `first … first + 3`.
 struct LocalValues {
   int first;
   std::array<double, 4> values;
 };
 
-/// Evaluates a margin on the host, with its extrapolation (see `Margin`). Cost: one division, and a binary
-/// search if the cells are not uniform.
+/// On the host. Cost: one division, and a binary search if the cells are not uniform.
 [[nodiscard]] inline LocalValues evaluate(const Margin& margin, double x) {
   const double first = margin.breaks.front();
   const double last = margin.breaks.back();
@@ -94,7 +91,6 @@ struct LocalValues {
   const auto at = static_cast<std::size_t>(cell);
   const double t = (x - margin.breaks[at]) / (margin.breaks[at + 1] - margin.breaks[at]);
   LocalValues local{cell * margin.stride, {}};
-  // Outside the breaks the cubic is continued by its tangent at the end.
   const bool outside = x < first || x > last;
   const double end = t < 0 ? 0 : 1;
   for (std::size_t a = 0; a < 4; ++a) {

@@ -18,9 +18,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Ascending knots, given the ends of the outer and of the inner interval. The inner knots are equally spaced
-/// over the inner interval. At each end, `degree + 1` knots from the outer end outwards have the spacing of
-/// an equal division of the outer interval.
+/// Ascending knots. `ends`: outer lower, inner lower, inner upper and outer upper end. The inner knots are
+/// equally spaced over the inner interval. The outermost `degree + 1` knots on each side begin at the outer
+/// end, and have the spacing of an equal division of the outer interval.
 [[nodiscard]] inline std::vector<double> bs_knots(int k, int degree, std::span<const double> ends) {
   const int inner = k - degree - 1;
   const double step = (ends[3] - ends[0]) / (k - degree);
@@ -77,7 +77,7 @@ struct Bs {
       return of_knots(data, ps_knots(data.k, low, high, degree), true);
     }
     data.require_knots(static_cast<int>(all), true);
-    // Data must lie where all B-splines are defined.
+    // Data must lie where the B-splines sum to one.
     data.require_covered(data.supplied[static_cast<std::size_t>(degree)],
                          data.supplied[all - 1 - static_cast<std::size_t>(degree)]);
     return of_knots(data, data.supplied, false);

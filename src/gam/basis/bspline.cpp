@@ -31,8 +31,8 @@ Cubic times_linear(const Cubic& p, double a, double b, double scale) {
 }
 
 /// The B-splines of degree knots.size() / 2, at most three, that are nonzero in the middle interval of
-/// `knots`, as polynomials in t, which runs from 0 to 1 there. Source: de Boor, A Practical Guide to Splines,
-/// ch. X: his recurrence, with polynomials in place of numbers.
+/// `knots`, as polynomials in t in [0, 1]. Source: de Boor, A Practical Guide to Splines, ch. X; the
+/// recurrence is applied to polynomials instead of numbers.
 SplineCell general_cell(std::span<const double> knots) {
   const std::size_t most = knots.size() / 2;
   const double begin = knots[most - 1];
@@ -58,7 +58,7 @@ SplineCell general_cell(std::span<const double> knots) {
   return cell;
 }
 
-/// The weights of a difference of order d, e.g. 1, -2, 1: binomial coefficients with alternating signs.
+/// Weights of a difference, e.g. 1, -2, 1: binomial coefficients with alternating signs.
 std::vector<double> difference_weights(int order) {
   std::vector<double> weights{1};
   for (int d = 0; d < order; ++d) {

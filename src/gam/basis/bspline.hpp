@@ -7,7 +7,6 @@
 
 #include <span>
 
-/// B-splines, and penalties on their derivatives or on the differences of their coefficients.
 namespace TESSERA_NAMESPACE::gam {
 
 /// B-splines of degree one to three on the knots `all`. Their cells are the intervals between knots, without
@@ -18,10 +17,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// raw column i has coefficient i % `size`.
 [[nodiscard]] Basis bspline_basis(Margin margin, std::span<const double> knots, int size, int columns);
 
-/// The integrals over all cells of products of `order`-th derivatives of the first `size` raw columns.
+/// Gram matrix of the `order`-th derivatives of the first `size` raw columns, integrated over all cells.
 [[nodiscard]] Matrix derivative_penalty(const Margin& margin, int size, int order);
 
-/// D'D of the differences of neighbouring coefficients; `cyclic` wraps around.
+/// D'D, where D takes differences of this order of neighbouring coefficients; `cyclic`: also across the ends.
 [[nodiscard]] Matrix difference_penalty(int size, int order, bool cyclic);
 
 }  // namespace TESSERA_NAMESPACE::gam

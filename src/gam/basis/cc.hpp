@@ -11,8 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Cyclic cubic regression spline on K increasing knots, K - 1 coefficients.
-/// Source: Wood (2017), sec. 5.3.2.
+/// Cyclic cubic regression spline (bs="cc") on K increasing knots. Source: Wood (2017), sec. 5.3.2.
 [[nodiscard]] inline Basis cc_basis(std::span<const double> knots) {
   const int size = static_cast<int>(knots.size()) - 1;
   const double unit = unit_of(knots);
@@ -36,7 +35,6 @@ namespace TESSERA_NAMESPACE::gam {
   return hermite_basis(knots, unit, second, multiply_tn(d, second), size - 1);
 }
 
-/// bs="cc": a cyclic cubic regression spline.
 struct Cc {
   static constexpr char name[] = "cc";
   static constexpr bool random_effect = false;

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 class FarField;
 
-/// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
+/// A piecewise cubic basis of one variable: in each cell four consecutive raw columns are nonzero.
 ///
 /// In cell c, with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), the values at raw columns `c * stride +
 /// 0 … 3` are v_a(t) = sum_i cells[c][4 a + i] t^i. Outside the breaks every v_a continues linearly (with
@@ -23,7 +23,7 @@ class FarField;
 /// stride 1. cr and cc have stride 2: the four raw columns are value and second derivative at knot c, then at
 /// knot c + 1.
 struct Margin {
-  std::vector<double> breaks;  ///< one more than there are cells, increasing
+  std::vector<double> breaks;  ///< increasing, one more than cells
   bool uniform = false;        ///< whether breaks are equally spaced: the cell is then found by one division
   bool cyclic = false;
   int stride = 1;
@@ -32,7 +32,7 @@ struct Margin {
   [[nodiscard]] int raw_size() const noexcept { return (cell_count() - 1) * stride + 4; }
 };
 
-/// One variable's part in a numeric component: (x - centre) * factor.
+/// A standardised variable of a numeric component: (x - centre) * factor.
 struct NumericPart {
   int variable = 0;  ///< index in the frame, and in `Design::variables`
   double centre = 0;
@@ -40,49 +40,46 @@ struct NumericPart {
 };
 
 /// Columns of radial functions of x. With u = (x - shift) / unit, and u_j for point j, column c is sum_j
-/// map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The n points have such weights that each column
-/// is a cubic between neighbouring points, and a line outside.
+/// map(j, c) |u - u_j|^3 / 12 + map(n, c) + map(n + 1, c) u. The weights make each column a cubic between
+/// neighbouring points, and linear outside.
 struct RadialColumns {
-  std::vector<double> points;  ///< the points, in increasing order
+  std::vector<double> points;  ///< in increasing order
   double shift = 0;
   double unit = 1;  ///< a power of two
-  Matrix map;       ///< a row for each of the n points, then two for the line; a row has one number for each
-                    ///< column
+  Matrix map;       ///< (n + 2) x columns: the weights of the points, then constant and slope
   friend bool operator==(const RadialColumns&, const RadialColumns&) = default;
 };
 
-/// Columns that combine radial functions of several variables with polynomials. u is the vector of the
-/// variables minus their shifts, and w the component's `combinations`: column c is sum_j w(j, c) function(|u
+/// Columns that combine radial functions of several variables with polynomials. Let u be the vector of the
+/// variables minus their shifts, and w the component's `combinations`. Column c is sum_j w(j, c) function(|u
 /// - point j|) + sum_i w(n + i, c) prod(u^powers[i]).
 struct IsotropicColumns {
   RadialFunction function;
-  Matrix points;  ///< a row for each of the n points: the variables minus their shifts
+  Matrix points;  ///< n x variables, minus their shifts
   std::vector<double> shift;
   std::vector<std::vector<int>> powers;
   std::shared_ptr<const FarField> far_field{};  ///< fast evaluation; null: columns are evaluated directly
 };
 
-/// One factor of a raw term.
+/// One factor of the Kronecker product that is a raw term.
 struct Component {
-  /// Raw columns: `levels` for a factor, `margin.raw_size()` for a spline, the columns of `combinations` for
-  /// dense ones.
+  /// Raw columns: `levels`, `margin.raw_size()`, or the columns of `combinations`.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
   int variable = 0;           ///< index in the frame, and in `Design::variables`
   std::vector<int> others{};  ///< the other variables of an isotropic smooth
   int levels = 0;
-  bool districts = false;  ///< whether the levels are districts: a row of no district then has no value
+  bool districts = false;  ///< whether the levels are districts (bs="mrf")
   Margin margin;
-  /// Dense columns as combinations of the margin's columns, or of the functions of `isotropic`; padded with
-  /// zero columns to a multiple of four.
+  /// Weights of the margin's columns, or of the functions of `isotropic`, in each dense column; padded with
+  /// zero columns: see `dense_columns`.
   Matrix combinations;
-  std::optional<RadialColumns> radial;  ///< definition of the dense columns of a margin
+  std::optional<RadialColumns> radial;  ///< functions from which the dense columns of `margin` were computed
   std::optional<IsotropicColumns> isotropic;
   /// A numeric component is the sum of these parts; empty: the variable itself. Parts let a fit centre and
   /// scale its numeric columns before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
-  /// Minimum and maximum of a spline's variable over the complete rows of the job. Set only in a fit;
-  /// model.json has them in the outline.
+  /// Minimum and maximum of a spline's variable over the complete rows of the job. Set only in a fit.
   std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {
     switch (kind) {
@@ -95,12 +92,11 @@ struct Component {
   [[nodiscard]] int nonzeros() const noexcept {
     return kind == Kind::dense ? combinations.cols() : kind == Kind::spline ? 4 : 1;
   }
-  /// True for a function of one numeric variable with a margin.
+  /// Whether it is a function of one numeric variable with a margin.
   [[nodiscard]] bool is_curve() const noexcept {
     return kind == Kind::spline || (kind == Kind::dense && !isotropic);
   }
-  /// Calls `use(variable)` for each variable of the component. The argument is a reference: `use` may change
-  /// the variable.
+  /// Calls `use` with a reference to each variable of the component, which `use` may change.
   template <class Self, class Use>
   static void for_each_variable(Self& self, const Use& use) {
     use(self.variable);

@@ -9,8 +9,8 @@ namespace TESSERA_NAMESPACE::gam {
 enum class ComponentKind {
   numeric,  ///< one raw column: the variable's value
   factor,   ///< one raw column for each level: 1 at the row's level
-  spline,   ///< raw columns of a margin, four of them not zero
-  dense,    ///< combinations of the columns of a margin, none of them zero
+  spline,   ///< raw columns of a margin, four of them nonzero
+  dense,    ///< combinations of the columns of a margin, or of radial functions, all nonzero
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

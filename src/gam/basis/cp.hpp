@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Cyclic B-splines on K + 1 increasing knots, whose last knot is the first one plus a period. The penalty is
-/// on cyclic differences.
+/// Cyclic P-spline on K + 1 increasing knots: the last knot is the first one plus the period. The penalty is
+/// on cyclic differences of `order`.
 [[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
   const int size = static_cast<int>(knots.size()) - 1;
   const double period = knots.back() - knots.front();
@@ -29,7 +29,6 @@ namespace TESSERA_NAMESPACE::gam {
   return basis;
 }
 
-/// bs="cp": a cyclic P-spline.
 struct Cp {
   static constexpr char name[] = "cp";
   static constexpr bool random_effect = false;

@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Cubic regression spline. Coefficients are the values at K increasing knots; the penalty is the integral of
-/// the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
+/// Cubic regression spline (bs="cr"). Coefficients are the values at K increasing knots; the penalty is the
+/// integral of the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
 [[nodiscard]] inline Basis cr_basis(std::span<const double> knots) {
   const int size = static_cast<int>(knots.size());
   const int inner = size - 2;
@@ -40,7 +40,6 @@ namespace TESSERA_NAMESPACE::gam {
   return hermite_basis(knots, unit, second, multiply_tn(d, gamma), size - 2);
 }
 
-/// bs="cr": a cubic regression spline.
 struct Cr {
   static constexpr char name[] = "cr";
   static constexpr bool random_effect = false;

@@ -25,17 +25,17 @@ struct Districts {
   friend bool operator==(const Districts&, const Districts&) = default;
 };
 
-/// What a user says about one district: its neighbours, or its row of the penalty.
+/// User input for one district: its neighbours, or its row of the penalty.
 struct DistrictEntry {
   std::string name;
   std::vector<std::string> others;
-  std::vector<double> values{};  ///< elements of the penalty for `others`; empty: these are neighbours
+  std::vector<double> values{};  ///< penalty elements for `others`; empty: `others` are neighbours
 };
 
-/// The districts of these entries. Neighbours give the Laplacian of their graph: the number of neighbours of
-/// each district on the diagonal, and -1 for two neighbours. `refuse` must throw an error for an entry, by
-/// its index: a name that is there twice, an unknown neighbour, a district that is its own neighbour, and a
-/// neighbour or element that is given in only one direction.
+/// Builds the penalty. For neighbours it is the graph Laplacian: the number of neighbours of each district on
+/// the diagonal, and -1 for each pair of neighbours. Calls `refuse`, which must throw, for a repeated name,
+/// an unknown neighbour, a district that is its own neighbour, and a neighbour or element given in only one
+/// direction.
 [[nodiscard]] Districts districts_of(
     std::span<const DistrictEntry> entries,
     const std::function<void(std::size_t entry, const std::string& fault)>& refuse);

@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The principal logarithm: std::log has other last bits on other CPUs.
+/// Principal logarithm. Not std::log, whose last bits differ between CPUs.
 std::complex<double> log_of(const std::complex<double>& z) {
   const double x = z.real();
   const double y = z.imag();
@@ -26,13 +26,13 @@ std::complex<double> log_of(const std::complex<double>& z) {
 
 using base::at;
 
-/// The terms of the sums of the columns: first the functions whose weights are contiguous, then functions
-/// whose weights are found by index.
+/// Input of `sum_functions`: first the functions of the expansion, whose weights are contiguous, then the
+/// near functions, whose weights are indexed by `near`.
 struct FarSums {
   const double* expansion;
   int expanded;
   const double* weights;
-  int all;  ///< number of all functions, of both kinds
+  int all;  ///< number of points and polynomials, i.e. rows of a panel of `weights`
   const int* near;
   int near_count;
 };
@@ -53,7 +53,6 @@ bool FarField::applies(const IsotropicColumns& columns) {
          columns.function.power == 2 && columns.points.rows() >= least_points;
 }
 
-/// Builds the tree from its root, then the expansions.
 class FarField::Builder {
  public:
   Builder(FarField& field, const Matrix& combinations)
@@ -80,8 +79,7 @@ class FarField::Builder {
       low[v] = of(*least);
       high[v] = of(*most);
     }
-    // The tree is a little larger than the range of the points: these are a sample, and may lack the
-    // outermost values.
+    // The root square is 10 % larger than the range of the points: other data may lie outside this range.
     const double half = 0.55 * std::max(high[0] - low[0], high[1] - low[1]);
     std::vector<int> all(field_.places_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -91,7 +89,7 @@ class FarField::Builder {
     divide(0, all, 0);
   }
 
-  /// Expands the tree level by level; squares of one level are independent.
+  /// Computes the expansions level by level; squares of one level run in parallel.
   void expand(HostTeam& team) {
     std::vector<std::vector<int>> levels;
     for (int i = 0; i < std::ssize(parts_); ++i) {
@@ -118,8 +116,7 @@ class FarField::Builder {
   }
 
  private:
-  /// The coefficients of F and H by power. For each power: the real and imaginary parts of F, then those of
-  /// H, each for all columns.
+  /// Coefficients of F and H, as powers x 4 x columns. The four parts are Re F, Im F, Re H and Im H.
   using Expansion = std::vector<double>;
   static constexpr std::size_t f_re = 0;
   static constexpr std::size_t f_im = 1;
@@ -132,7 +129,7 @@ class FarField::Builder {
     return expansion.data() + (4 * at(power) + part) * columns_;
   }
 
-  /// The largest |value| of each column at some of the points.
+  /// Maximum |value| of each column over a subset of the points.
   [[nodiscard]] std::vector<double> ranges_of_columns(const Matrix& combinations) const {
     constexpr std::size_t looked_at = 64;
     std::vector<double> ranges(columns_);
@@ -156,7 +153,7 @@ class FarField::Builder {
     return ranges;
   }
 
-  /// The smallest |d| / rho, to 2%, for which the truncation error is negligible.
+  /// Smallest |d| / rho, to 2 %, for which the truncation error is within `tolerance_`.
   [[nodiscard]] double least_distance(double rho) const {
     double r = 1.5;
     const auto left_out = [&] {
@@ -166,7 +163,6 @@ class FarField::Builder {
     return r;
   }
 
-  /// Adds a point that is far from the square to its expansion.
   void take_in(const Square& square, double rho, int point, Expansion& expansion) const {
     const auto [x, y] = field_.places_[at(point)];
     const Complex delta = Complex(square.x - x, square.y - y) / rho;
@@ -189,7 +185,7 @@ class FarField::Builder {
     }
   }
 
-  /// Moves an expansion to the centre of a quarter. Powers are scaled, because a quarter has half the size.
+  /// Shifts an expansion to the centre of a quarter, and rescales its powers to half the size.
   [[nodiscard]] Expansion moved(const Expansion& from, Complex shift) const {
     constexpr double half = 0.5;
     Expansion to(from.size());
@@ -244,8 +240,7 @@ class FarField::Builder {
     }
   }
 
-  /// The expansion of a square: its parent's expansion, moved, plus the points that are far from the square
-  /// but not from its parent.
+  /// The parent's expansion, shifted, plus the points that are far from the square but near its parent.
   [[nodiscard]] Expansion expansion_of(int index, const Expansion& around) const {
     const Square& square = field_.squares_[at(index)];
     const Part& part = parts_[at(index)];
@@ -260,7 +255,7 @@ class FarField::Builder {
     return out;
   }
 
-  /// Stores the expansion as coefficients of the real functions of `evaluate`, in their order.
+  /// Stores an expansion as coefficients of real functions, in the order of `functions_at`.
   void fill_leaf(const Leaf& leaf, Expansion& expansion) const {
     // Since Re(conj(t) F_0) = Re(t conj(F_0)), the constant of F is added to the linear term of H.
     for (std::size_t c = 0; c < columns_; ++c) {
@@ -284,18 +279,18 @@ class FarField::Builder {
     }
   }
 
-  /// A square of the tree.
+  /// Data of a square that only the construction needs.
   struct Part {
-    int parent;  ///< index of the parent square; -1: none
+    int parent;  ///< -1: the root
     int level;
-    std::vector<int> far;  ///< points that are far from this square, but near its parent
+    std::vector<int> far;  ///< points that are far from the square but near its parent
   };
 
   FarField& field_;
   std::size_t columns_;
-  std::vector<Part> parts_;      ///< squares of the tree
-  std::vector<double> weights_;  ///< weights of each point; a point has one for each column
-  double tolerance_ = 1;         ///< allowed truncation error for a weight of 1
+  std::vector<Part> parts_;      ///< parallel to `squares_`
+  std::vector<double> weights_;  ///< points x columns
+  double tolerance_ = 1;         ///< allowed truncation error for unit weight
 };
 
 FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix& combinations)
@@ -310,7 +305,7 @@ FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix
   Builder builder(*this, combinations);
   builder.make_tree();
   if (team != nullptr) builder.expand(*team);
-  // Polynomials are counted with the near functions, because they are evaluated like these.
+  // `functions_at` evaluates polynomials like near functions.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
     for (std::size_t k = 0; k < powers_.size(); ++k) leaf.near.push_back(points_ + static_cast<int>(k));

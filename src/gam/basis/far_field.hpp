@@ -14,8 +14,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Fast evaluation of thin plate columns of two variables, which are sums of r^2 log r over many points, at
-/// many places. One expansion sums the far points, so that a place costs some 200 functions instead of 2,000
-/// for 2,000 points.
+/// many places. One expansion replaces the far points: with 2,000 points, a place costs some 200 functions
+/// instead of 2,000.
 ///
 /// Let z be a place as a complex number, z_j a point, c the centre of a square, and t = z - c. Then
 ///
@@ -28,59 +28,58 @@ namespace TESSERA_NAMESPACE::gam {
 ///     |w_j| rho^2 (1 + r) r^(1 - p) / ((r - 1) p (p + 1)),    r = |d| / rho,
 ///
 /// for a weight w_j, half diagonal rho and degree p. The expansion of a square includes the points for which
-/// this bound, with the sum of |w| over all points as weight, is below 1e-12 of the range of each column (the
-/// largest value at a subset of the points); shifting an expansion to a quarter is exact. Rounding adds up to
-/// 5e-15 of sum_j |w_j r_j^2 log r_j|; direct summation adds 2e-15. This sum is 1e3 times a column's range
-/// for 30 columns; for 200 columns 1e5 times with evenly spread points, and 1e7 times with clustered ones.
-/// Measured errors relative to the range, for 2,000 points and 30, 100 and 200 columns: 5e-13, 3e-12 and
-/// 1e-11 (direct summation: 3e-13, 4e-12 and 1e-11); with points in 12 clusters 3e-12, 1e-10 and 1e-9
-/// (direct: 4e-12, 4e-10 and 2e-9). Squares are divided into a tree of quarters; an undivided one, a leaf,
-/// has its expansion and a few near points. Source: Greengard and Rokhlin, J. Comput. Phys. 73 (1987), 325;
-/// for the biharmonic functions Greengard, Kropinski and Mayo, J. Comput. Phys. 125 (1996), 403.
+/// this bound, with the sum of |w| over all points as weight, is below 1e-12 of the range of each column. The
+/// range is the maximum |value| at a subset of the points. Shifting an expansion to a quarter is exact.
+/// Squares are divided into a tree of quarters; a leaf has an expansion and a few near points. Source:
+/// Greengard and Rokhlin, J. Comput. Phys. 73 (1987), 325; for biharmonic functions Greengard, Kropinski and
+/// Mayo, J. Comput. Phys. 125 (1996), 403.
 ///
-/// Values at a place do not depend on other places. Immutable, so thread-safe. Memory: see `bytes`; 8 x 120 x
-/// columns bytes per leaf, for 2,000 points and 100 columns some 28 MB with evenly spread points, and 150 MB
-/// with clusters. The construction takes 0.5 s on one thread, and a third more memory.
+/// Rounding adds up to 5e-15 of sum_j |w_j r_j^2 log r_j|; direct summation adds 2e-15. This sum is up to 1e7
+/// times a column's range (200 columns, clustered points). Measured errors relative to the range, for 2,000
+/// points and 30 to 200 columns: 5e-13 to 1e-11, as with direct summation; with points in 12 clusters 3e-12
+/// to 1e-9.
+///
+/// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: 8 x 120 x columns
+/// bytes per leaf (see `bytes`); for 2,000 points and 100 columns some 28 MB with evenly spread points, and
+/// 150 MB with clusters. The construction takes 0.5 s on one thread, and a third more memory.
 class FarField {
  public:
-  /// Whether a far field pays for these columns: from some 100 points on.
+  /// Whether the columns are r^2 log r of two variables, with enough points for a far field to be faster.
   [[nodiscard]] static bool applies(const IsotropicColumns& columns);
-  /// `combinations`: those of the component. The far field is built on the threads of the team; its bits do
-  /// not depend on their number.
+  /// `combinations`: see `Component`. Builds on the team's threads; the bits do not depend on their number.
   FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
       : FarField(&team, columns, combinations) {}
-  /// Bytes of memory that the expansions of a far field will take. Only the tree is built for this, in a few
-  /// milliseconds.
+  /// Memory of the expansions in bytes. Builds only the tree, in a few milliseconds.
   [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
-  /// Number of doubles that `evaluate` needs as scratch.
+  /// Size of the `scratch` of `evaluate`, in doubles.
   [[nodiscard]] std::size_t scratch() const noexcept { return scratch_; }
   [[nodiscard]] int leaves() const noexcept { return static_cast<int>(leaves_.size()); }
-  /// The leaf that contains a place, given as variables minus their shifts. Leaf 0: outside the tree.
+  /// The leaf that contains a place; 0 outside the tree. `u`: the variables minus their shifts.
   [[nodiscard]] int leaf_of(const std::array<double, 2>& u) const;
 
   /// Maximum number of places evaluated at once.
   static constexpr int together = 8;
-  /// A number for each function of each leaf, and for each function with contiguous weights. It is the
-  /// function's coefficient in one combination of the columns, or the function's sum over places.
+  /// A number for each function: for the expansion of each leaf, and for the points and polynomials. It is
+  /// the function's coefficient in one combination of the columns, or its sum over places.
   struct Functions {
     std::vector<double> expanded;
     std::vector<double> near;
   };
   [[nodiscard]] Functions none() const;
-  /// The coefficients of the functions in the sum of the columns times `coef`.
+  /// Coefficients of the functions in the combination of the columns with weights `coef`.
   [[nodiscard]] Functions combined(const double* coef) const;
-  /// Computes the columns' sums over places from the sums of the functions, and adds them to `out`.
+  /// Adds the columns' sums over places to `out`, given the sums of the functions.
   void add_columns(const Functions& sums, double* out) const;
 
   /// Outputs of `evaluate`. An output whose pointer is null is not computed.
   struct Wanted {
-    double* const* columns = nullptr;  ///< arrays of a number for each column, by place
+    double* const* columns = nullptr;  ///< for each place, an array of all columns
     const Functions* combined = nullptr;
     double* combination = nullptr;  ///< a number for each place
     Functions* sums = nullptr;      ///< the sums of the functions are added to this
   };
-  /// Evaluates `count` places of one leaf.
+  /// Evaluates `count` places of one leaf, at most `together`.
   void evaluate(int leaf, int count, const std::array<double, 2>* u, double* scratch,
                 const Wanted& wanted) const;
 
@@ -94,12 +93,12 @@ class FarField {
   struct Leaf {
     double x, y, inverse_radius;
     std::vector<int> near;
-    std::size_t begin;  ///< where the leaf's expansion begins
+    std::size_t begin;  ///< offset in `expansions_`
     bool expanded;
   };
   struct Square {
     double x, y, half;
-    std::array<int, 4> quarters{};  ///< indices of the square's four quarters; 0: the square is a leaf
+    std::array<int, 4> quarters{};  ///< indices in `squares_`; 0: the square is a leaf
     int leaf = -1;
   };
   class Builder;
@@ -112,9 +111,8 @@ class FarField {
   int columns_;
   int points_;
   std::vector<std::array<double, 2>> places_;  ///< the points
-  std::vector<std::array<int, 2>> powers_;     ///< powers of each polynomial
-  std::vector<double> weights_;                ///< weights of the points, then of the polynomials, in panels
-                                               ///< of four columns
+  std::vector<std::array<int, 2>> powers_;     ///< exponents of both variables in each polynomial
+  std::vector<double> weights_;                ///< weights of points, then polynomials; panels of 4 columns
   std::vector<double> expansions_;             ///< expansion of each leaf, in panels of four columns
   std::vector<Square> squares_;
   std::vector<Leaf> leaves_;

@@ -34,7 +34,6 @@ TESSERA_TARGET void add_complex_multiple(double re, double im, const double* a, 
   }
 }
 
-/// to[i] += factor * a[i].
 TESSERA_TARGET void add_multiple_of(double factor, const double* a, int count, double* to) {
   for (int i = 0; i < count; i += UpToFour::count) *UpToFour::at(to + i) += factor * *UpToFour::at(a + i);
 }

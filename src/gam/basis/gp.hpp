@@ -12,9 +12,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="gp": a Gaussian process smooth (kriging). m[0] is the kind of the correlation function (`RadialKind`;
-/// negative: no linear trend), m[1] its range, by default the largest distance between points
-/// (`gaussian_process`), and m[2] the power for kind 2.
+/// bs="gp": a Gaussian process smooth (kriging). m[0] is the kind of the correlation function, 1 to 5
+/// (`kinds`; negative: no linear trend). m[1] is its range, by default the largest distance between points,
+/// and m[2] the power for kind 2.
 struct Gp {
   static constexpr char name[] = "gp";
   static constexpr bool random_effect = false;

@@ -13,7 +13,7 @@ Matrix penalty_by_x(Matrix penalty, double unit) {
   return penalty;
 }
 
-/// The map from values at the knots to the margin's raw columns, which are values and second derivatives.
+/// Map from the coefficients to the raw columns: value and second derivative at each knot.
 Matrix hermite_map(const Matrix& second, int knots) {
   Matrix map(2 * knots, second.cols());
   for (int i = 0; i < knots; ++i) {
@@ -34,9 +34,9 @@ Margin hermite_margin(std::span<const double> knots, double unit) {
     const double h = (knots[c + 1] - knots[c]) / unit;
     const double s = h * h / 6;
     margin.cells.push_back({1, -1, 0, 0,           // value at the left knot: 1 - t
-                            0, -2 * s, 3 * s, -s,  // second derivative there: ((1 - t)^3 - (1 - t)) h^2 / 6
+                            0, -2 * s, 3 * s, -s,  // its second derivative: ((1 - t)^3 - (1 - t)) h^2 / 6
                             0, 1, 0, 0,            // value at the right knot: t
-                            0, -s, 0, s});         // second derivative there: (t^3 - t) h^2 / 6
+                            0, -s, 0, s});         // its second derivative: (t^3 - t) h^2 / 6
   }
   return margin;
 }

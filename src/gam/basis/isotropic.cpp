@@ -23,7 +23,7 @@ namespace {
 
 using base::at;
 
-/// A column gets the sign of its first value that is larger than this fraction of its largest value.
+/// The sign of a column makes its first value above this fraction of its maximum |value| positive.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {
@@ -48,7 +48,7 @@ Matrix shifted(Matrix values, std::span<const double> means) {
   return values;
 }
 
-/// gamma(x) for a whole number x above 0, or half of an odd one.
+/// The gamma function of a positive integer, or of a half-integer.
 double gamma_of_half(double x) {
   const bool is_whole = x == std::floor(x);
   double value = is_whole ? 1 : std::sqrt(std::numbers::pi);
@@ -93,8 +93,7 @@ Matrix radial_matrix(HostTeam& team, const RadialFunction& function, const Matri
   return out;
 }
 
-/// Truncates E by its eigenvectors. If the points are symmetric, an eigenvalue may occur up to `variables`
-/// times.
+/// `truncate` for an explicit E. With symmetric points, an eigenvalue may have multiplicity `variables`.
 Truncated truncate_matrix(HostTeam& team, const Matrix& e, int size, int variables) {
   return truncate(team, e.rows(), size, product_with(team, e), variables);
 }
@@ -107,7 +106,7 @@ double polynomial(std::span<const int> powers, std::span<const double> u) {
   return value;
 }
 
-/// The values at a point of the basis functions, of which the columns are combinations.
+/// The radial functions, then the polynomials, at x.
 std::vector<double> functions_at(const IsotropicColumns& columns, std::span<const double> x) {
   std::vector<double> u(x.begin(), x.end());
   for (std::size_t v = 0; v < u.size(); ++v) u[v] -= columns.shift[v];
@@ -121,7 +120,7 @@ std::vector<double> functions_at(const IsotropicColumns& columns, std::span<cons
   return out;
 }
 
-/// The columns at `values`, a row for each. `map` has the weights of the basis functions in the columns.
+/// Columns of the model matrix at the rows of `values`: `functions_at` times `map`.
 Matrix columns_at(HostTeam& team, const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
   constexpr std::int64_t rows_at_once = 256;
   Matrix out(values.rows(), map.cols());
@@ -156,7 +155,7 @@ Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct&
 
 std::string text_in_r(double value) {
   constexpr int most_digits = 15;
-  // Takes the digits without trailing zeros, and the power of ten, from a text such as 1.25000000000000e+02.
+  // Finds the digits without trailing zeros, and the power of ten, in a text such as 1.25000000000000e+02.
   const std::string all = fmt::format("{:.{}e}", std::abs(value), most_digits - 1);
   const std::size_t mark = all.find('e');
   int digits = most_digits;
@@ -283,9 +282,8 @@ Matrix polynomials_at_points(const IsotropicColumns& columns) {
   return out;
 }
 
-/// The basis with these columns: radial columns with the given weights and penalty, then unpenalised
-/// polynomials. With `of_unit_size`, all columns except the constant are scaled to a mean square of one over
-/// the values.
+/// A basis of radial columns with the given weights and penalty, followed by unpenalised polynomials. With
+/// `of_unit_size`, all columns except the constant are scaled to a mean square of one over `values`.
 Basis isotropic_basis(HostTeam& team, IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
                       const Matrix& values, bool of_unit_size) {
   const int count = weights.rows();
@@ -328,7 +326,7 @@ IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::
           polynomials_below(degree, points.cols())};
 }
 
-/// The basis whose radial columns are combinations of the truncated functions by Z, with fixed signs.
+/// A basis whose radial columns are the truncated functions times Z, with fixed signs.
 Basis basis_of_columns(HostTeam& team, IsotropicColumns columns, const Truncated& truncated, Matrix z,
                        const Matrix& values, bool of_unit_size) {
   fix_signs(z, multiply(truncated.values, z));
@@ -344,7 +342,7 @@ Basis isotropic_thin_plate(HostTeam& team, const Matrix& values, const Matrix& p
   IsotropicColumns columns = columns_of(thin_plate_function(order, values.cols()), points, means, order);
   const Truncated truncated =
       truncate_matrix(team, radial_matrix(team, columns.function, columns.points), size, values.cols());
-  // Makes the weights of the points orthogonal to the polynomials that are not penalised.
+  // Makes the weights of the points orthogonal to the unpenalised polynomials.
   Matrix z = null_columns(multiply_tn(truncated.weights, polynomials_at_points(columns)));
   return basis_of_columns(team, std::move(columns), truncated, std::move(z), values, true);
 }
@@ -365,7 +363,6 @@ Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points, 
 Basis gaussian_process(HostTeam& team, const Matrix& values, const Matrix& points,
                        std::span<const double> means, RadialFunction function, bool stationary, int size) {
   IsotropicColumns columns = columns_of(function, points, means, stationary ? 1 : 2);
-  // The default range is the largest distance between points.
   if (!(function.scale > 0)) {
     double square = 0;
     for (int i = 0; i < points.rows(); ++i) {

@@ -24,43 +24,42 @@ inline constexpr std::array radial_names{"r^p",        "r^p log r",  "spherical"
 /// A number as text, like R's as.character() before R 4.3: at most fifteen significant digits.
 [[nodiscard]] std::string text_in_r(double value);
 
-/// The mean as R computes it: the sum divided by the number, corrected once by the mean of the differences.
+/// R's mean: the sum divided by the count, plus the mean of the deviations from this quotient.
 [[nodiscard]] double mean_of(std::span<const double> values);
 [[nodiscard]] std::vector<double> means_of(const Matrix& values);
 
-/// The distinct points, in no particular order. If there are more than `most` values and more than `most`
-/// distinct points, the sample of `most` points that mgcv draws with R's `seed`. mgcv compares and sorts
-/// points of several variables by the text of the values minus `means`.
+/// The distinct rows of `values`, in no particular order. If there are more than `most` rows and more than
+/// `most` distinct ones, returns the sample of `most` points that mgcv draws with R's `seed`. In this case,
+/// points of several variables are compared and sorted as texts after subtracting `means`, as in mgcv.
 [[nodiscard]] Matrix distinct_points(const Matrix& values, std::span<const double> means, int most,
                                      std::uint32_t seed);
 
-/// Powers of the variables in each polynomial below a degree, in mgcv's order: those of the first variable
-/// vary fastest.
+/// Exponents of the monomials below a degree, in mgcv's order: those of the first variable vary fastest.
 [[nodiscard]] std::vector<std::vector<int>> polynomials_below(int degree, int variables);
 
-/// Orthonormal columns Z with a' Z = 0, as in mgcv: the first columns of the Householder factor Q for which
-/// a' Q is zero except for a triangle at its end. If points are symmetric, an element that is mere rounding
-/// may decide the sign of a reflection in mgcv; here such an element is set to zero.
+/// Orthonormal columns Z with a'Z = 0, as in mgcv: the first columns of the Householder factor Q for which
+/// a'Q is zero except for a triangle at its end. Elements of `a` at the level of rounding are set to zero:
+/// with symmetric points, they would decide the sign of a reflection.
 [[nodiscard]] Matrix null_columns(const Matrix& a);
 
-/// Fixes the sign of each function by its values at the points.
+/// Chooses the signs in `z` so that the first large value in each column of `values` is positive.
 void fix_signs(Matrix& z, const Matrix& values);
 
-/// The truncated functions of a spline whose radial functions at the points are the symmetric matrix E: the
-/// weights U of the points, the values E U at the points, and the penalty U'E U.
+/// Truncation of the symmetric matrix E of the radial functions at the points: weights U of the points,
+/// values E U at the points, and penalty U'E U.
 struct Truncated {
   Matrix weights, values, form;
 };
 
-/// Sets U to the eigenvectors of E for the `size` eigenvalues of largest absolute value; to the identity if
+/// U has the eigenvectors of E for the `size` eigenvalues of largest absolute value, or is the identity if
 /// there are `size` points. `multiply` and `starts`: see `extreme_eigen`.
 [[nodiscard]] Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct& multiply,
                                  int starts);
 
 /// Thin plate regression splines of any number of variables, and of any order with 2 order > variables, by
 /// mgcv's construction. The radial columns come first, then the polynomials of degree below the order. All
-/// columns except the constant have a mean square of one over `values`. Column signs are Tessera's. `size`:
-/// at most the number of points. Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
+/// columns except the constant have a mean square of one over `values`. Column signs may differ from mgcv's.
+/// `size`: at most the number of points. Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
 ///
 /// Cost: that of `extreme_eigen` with points^2 operations per product, plus points times `size` per value, on
 /// the threads of the team.
@@ -68,8 +67,8 @@ struct Truncated {
                                          std::span<const double> means, int order, int size);
 
 /// Duchon splines by mgcv's construction, with a penalty on derivatives of this order, and the functions
-/// r^power or r^power log r. Like thin plate splines, except for the scales of the columns. Source: Wood,
-/// Generalized Additive Models (2017), sec. 5.5.2.
+/// r^power or r^power log r. Unlike thin plate splines, the columns are not scaled. Source: Wood, Generalized
+/// Additive Models (2017), sec. 5.5.2.
 [[nodiscard]] Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points,
                                   std::span<const double> means, int order, int power, int size);
 
@@ -81,15 +80,12 @@ struct Truncated {
                                      std::span<const double> means, RadialFunction function, bool stationary,
                                      int size);
 
-/// Removes the penalty's null space from a basis of dense columns, and centres the other columns over the
-/// values.
+/// Removes the null space of the penalty, and centres the other columns over the values.
 [[nodiscard]] Basis without_null_space(Basis basis, const Matrix& values);
 
-/// The component that evaluates isotropic columns, with the weights in `map`.
 [[nodiscard]] Component isotropic_component(IsotropicColumns columns, const Matrix& map);
 
-/// The dense columns of a component at a point x, which has a value for each variable. The size of `row` says
-/// how many columns are wanted.
+/// The first row.size() dense columns of a component at x, which has a value for each variable.
 void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row);
 
 }  // namespace TESSERA_NAMESPACE::gam

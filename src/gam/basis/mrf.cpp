@@ -28,7 +28,7 @@ Matrix penalty_of_levels(const MarginData& data) {
   return penalty;
 }
 
-/// The number of unpenalised functions.
+/// Dimension of the null space of the penalty. Throws if the penalty is zero, or has a negative eigenvalue.
 int null_dimension_of(const Matrix& penalty, const std::string& label) {
   const double zero = base::pow(std::numeric_limits<double>::epsilon(), 0.8);
   const std::vector<double> values = symmetric_eigen(penalty).values;

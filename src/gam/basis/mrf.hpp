@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Source: Rue and Held, Gaussian Markov Random Fields (2005), sec. 3; truncation: Wood (2017), sec. 5.8.1.
 [[nodiscard]] Basis mrf_basis(const MarginData& data);
 
-/// bs="mrf": a Markov random field over the districts that the levels of a factor name.
+/// bs="mrf": a Markov random field over the districts that are the levels of a factor.
 struct Mrf {
   static constexpr char name[] = "mrf";
   static constexpr bool random_effect = false;
@@ -26,7 +26,7 @@ struct Mrf {
         "bs=\"mrf\" needs neighbours: write xt=\"FILE\", of neighbours, polygons or a penalty, or "
         "xt=list(nb=list(a=c(\"b\"), …))"};
   }
-  /// Without k, as many coefficients as districts, which the formula does not tell.
+  /// Without k, `coefficients` is 0: the formula does not give the number of districts.
   static BasisSize size(const BasisOptions& options) { return {.coefficients = options.k, .free = 1}; }
 
   static Basis make(const MarginData& data) { return mrf_basis(data); }

@@ -18,7 +18,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options that a formula gives for a basis.
 struct BasisOptions {
   int k = 0;              ///< basis dimension before constraints; 0: the default
   std::vector<double> m;  ///< orders, whose meaning depends on the basis; NaN: the default
@@ -28,7 +27,7 @@ struct BasisOptions {
   std::uint32_t seed = 1;
   std::string districts_file{};        ///< file from which the districts are read; empty: none
   Districts districts{};               ///< of bs="mrf"; empty until the file is read
-  std::string curve{};                 ///< of bs="ad": the basis that is penalised; empty: ps
+  std::string curve{};                 ///< of bs="ad": the underlying basis; empty: ps
   std::vector<std::string> ignored{};  ///< options that have no effect, as in mgcv: reported in the log
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };
@@ -39,7 +38,6 @@ struct OptionFault {
   std::string text;
 };
 
-/// m[i], or its default.
 [[nodiscard]] inline double order_or(const BasisOptions& options, std::size_t i, double otherwise) {
   return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
 }
@@ -53,7 +51,7 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes all orders after the first `behind` ones, which mgcv ignores. For a basis without orders, the
+/// Removes the orders after the first `behind`, because mgcv ignores them. For a basis without orders, the
 /// default m = c(2, 0) is not reported.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
@@ -86,7 +84,6 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   return std::nullopt;
 }
 
-/// The degree of P-splines.
 [[nodiscard]] inline int spline_degree(const BasisOptions& options) {
   return static_cast<int>(options.m[0]) + 1;
 }

@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
-/// The parts of a kind of basis. Each basis is one type in its own file, such as cr.hpp; a type that lacks a
-/// part does not compile (`BasisType`).
+/// The members of a basis type. Each basis is one type in its own file, such as cr.hpp; a type that lacks a
+/// member does not compile (`BasisType`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// The sizes that a basis of dimension k will have once it is constructed. `cells` is 0 if the raw columns
-/// are the levels of a factor, or a single number.
+/// Sizes of a basis of dimension k, known before its construction. `cells` is 0 if the raw columns are the
+/// levels of a factor, or a single number.
 struct BasisSize {
   int cells = 0;
   int stride = 1;        ///< stride of the `Margin`
@@ -28,10 +28,9 @@ struct BasisSize {
 template <class B>
 concept BasisType = requires(const MarginData& data, BasisOptions& options) {
   {B::name[0]};         // name in bs=
-  {+B::random_effect};  // bool: one coefficient for each level, or one for a number, without a constraint
+  {+B::random_effect};  // bool: one coefficient for each level, or for a number; unconstrained
   {+B::several};        // bool: several variables are allowed
-  // A basis whose variable is a factor of districts has a member `of_districts` too.
-  // Fills in mgcv's defaults and reports options without effect; or returns why an option is invalid.
+  // Optional member `of_districts`: the variable is a factor of districts.
   {std::optional<OptionFault>(B::settle(options))};
   {BasisSize(B::size(std::as_const(options)))};
   {Basis(B::make(data))};  // *Collective.* Throws the same error on every rank: see knots.hpp

@@ -10,11 +10,10 @@
 #include <string_view>
 #include <vector>
 
-/// Code shared by tp, ts, ds and gp: the default k, and the points.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Sets mgcv's default k: the number `free` of polynomials, plus `of_one` for one variable, `of_two` for two,
-/// and 100 for more.
+/// and 100 for more variables.
 [[nodiscard]] inline std::optional<OptionFault> settle_points(BasisOptions& options, int free, int of_one,
                                                               int of_two, std::string_view basis) {
   constexpr int of_more = 100;
@@ -35,13 +34,13 @@ namespace TESSERA_NAMESPACE::gam {
   return points;
 }
 
-/// The points of a basis; and the values, with their means, from which it is made.
+/// The points of a basis, and the values of the setup sample with their means.
 struct BasisPoints {
   Matrix values, points;
   std::vector<double> means;
 };
 
-/// *Collective.* Draws the points from the values themselves, as mgcv does.
+/// *Collective.* Unlike bs="tp", does not subtract the means when it compares points, as in mgcv.
 [[nodiscard]] inline BasisPoints points_of(const MarginData& data) {
   if (data.variables == 1) data.require_distinct(data.k);
   BasisPoints out;

@@ -11,8 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The knots of K B-splines of a degree: equally spaced over [low, high] after it was widened by a thousandth
-/// of its length on each side.
+/// Knots of K B-splines, equally spaced over [low, high] widened on each side by a thousandth of its length.
 [[nodiscard]] inline std::vector<double> ps_knots(int k, double low, double high, int degree = 3) {
   const double margin = (high - low) * 0.001;
   const double first = low - margin;
@@ -21,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
   return sequence(first - step * degree, last + step * degree, k + degree + 1);
 }
 
-/// B-splines of a degree on increasing knots. The penalty is on squared differences, of order 0 to 3, of
+/// P-spline (bs="ps") on increasing knots. The penalty is on squared differences, of order 0 to 3, of
 /// neighbouring coefficients. `uniform` asserts that the knots are equally spaced. Source: Eilers and Marx,
 /// Statistical Science 11 (1996).
 [[nodiscard]] inline Basis ps_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
@@ -32,7 +31,6 @@ namespace TESSERA_NAMESPACE::gam {
   return basis;
 }
 
-/// bs="ps": a P-spline.
 struct Ps {
   static constexpr char name[] = "ps";
   static constexpr bool random_effect = false;

@@ -9,7 +9,7 @@
 #include "base/math/elementary.hpp"
 #endif
 
-/// Functions of the distance between two points, from the same source on the host and in a kernel.
+/// Radial functions of the distance r between two points; the same source compiles for host and kernels.
 namespace TESSERA_NAMESPACE::gam {
 
 #ifndef __CUDACC__
@@ -22,7 +22,7 @@ using base::sqrt;
 enum class RadialKind {
   power,        ///< scale r^p
   power_log,    ///< scale r^p log r, p even
-  spherical,    ///< 1 - 1.5 e + 0.5 e^3 up to e = 1; here and below e = scale r
+  spherical,    ///< 1 - 1.5 e + 0.5 e^3 up to e = 1; here and in later kinds e = scale r
   exponential,  ///< exp(-e^exponent)
   matern_3,     ///< (1 + e) exp(-e)
   matern_5,     ///< (1 + e + e^2 / 3) exp(-e)
@@ -37,14 +37,14 @@ struct RadialFunction {
   friend bool operator==(const RadialFunction&, const RadialFunction&) = default;
 };
 
-/// scale r^p log(r); `square` and its logarithm are those of r^2.
+/// scale r^p log r, given r^2 and its logarithm.
 inline double power_log_value(const RadialFunction& function, double square, double log_square) {
   double value = function.scale;
   for (int i = 1; i < function.power; i += 2) value *= square;
   return square > 0 ? value * (0.5 * log_square) : 0;
 }
 
-/// The function's value at a distance; `square` is the square of the distance.
+/// The function's value at distance r; `square` is r^2.
 inline double radial_value(const RadialFunction& function, double square) {
   if (function.kind == RadialKind::power_log) return power_log_value(function, square, log(square));
   if (function.kind == RadialKind::power) {

@@ -7,8 +7,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A random effect: one coefficient per level (random intercepts), or one for a number (a slope), all with
-/// the same penalty. Map and penalty are identities, which are not stored, since there may be many levels.
+/// A random effect (bs="re"): one coefficient per level (random intercepts), or one for a number (a slope),
+/// all with the same penalty. Map and penalty are identities; they are not stored, because there may be many
+/// levels.
 [[nodiscard]] inline Basis re_basis(bool factor, int levels) {
   Basis basis;
   basis.component.kind = factor ? Component::Kind::factor : Component::Kind::numeric;
@@ -19,7 +20,6 @@ namespace TESSERA_NAMESPACE::gam {
   return basis;
 }
 
-/// bs="re": a random effect.
 struct Re {
   static constexpr char name[] = "re";
   static constexpr bool random_effect = true;

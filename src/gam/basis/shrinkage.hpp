@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr double shrinkage = 0.1;
 
 /// Adds a penalty on the null space. Column j of its orthonormal basis `null_space` gets `shares[j]` times
-/// the smallest nonzero eigenvalue.
+/// the smallest nonzero eigenvalue of the penalty.
 inline void shrink(Basis& basis, const Matrix& null_space, std::span<const double> shares) {
   const int size = basis.size();
   const double least = symmetric_eigen(basis.penalty).values[static_cast<std::size_t>(size - basis.rank)];

@@ -5,12 +5,10 @@
 
 #include <cmath>
 
-/// Evaluation of margins (see `Margin`), from the same source on the host and in a kernel. `evaluate` takes a
-/// `Margin`. A pass has its own tables instead (terms/evaluation.hpp), with reciprocal widths, and extra
-/// cells for the extrapolation.
+/// Helpers for the evaluation of a `Margin`; the same source compiles for host and kernels. A pass over the
+/// rows uses the tables of terms/evaluation.hpp instead of a `Margin`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Wraps x into the period from `first` to `last`, for a cyclic basis.
 inline double wrap_into_period(double x, double first, double last) {
   if (!(x < first || x > last)) return x;
   const double period = last - first;
@@ -19,13 +17,12 @@ inline double wrap_into_period(double x, double first, double last) {
 
 /// The number of breaks that are <= x; 0 for NaN. The `count` breaks are increasing.
 inline int breaks_up_to(const double* breaks, int count, double x) {
-  // Branch-free, since the outcome of a comparison is unpredictable.
+  // Branch-free, because the comparisons are unpredictable.
   int low = 0;
   for (; count > 1; count -= count / 2) low += breaks[low + count / 2 - 1] <= x ? count / 2 : 0;
   return low + (count > 0 && breaks[low] <= x ? 1 : 0);
 }
 
-/// a + b t + c t^2 + d t^3.
 inline double cubic(double a, double b, double c, double d, double t) {
   return ((d * t + c) * t + b) * t + a;
 }

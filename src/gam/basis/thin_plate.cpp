@@ -59,7 +59,7 @@ void multiply_radial(std::span<const double> u, std::span<const double> x, std::
   });
 }
 
-/// Values, and second derivatives in u, of the columns at the points: rows 2 i and 2 i + 1 belong to point i.
+/// Values and second derivatives in u of the columns: rows 2 i and 2 i + 1 belong to point i.
 Matrix at_points(const RadialColumns& radial) {
   const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
   const std::size_t points = u.size();
@@ -75,7 +75,7 @@ Matrix at_points(const RadialColumns& radial) {
   return out;
 }
 
-/// The columns X at the values, transposed.
+/// The first `size` dense columns at the values, transposed.
 Matrix rows_at(const Component& component, std::span<const double> values, int size) {
   Matrix rows(size, static_cast<int>(values.size()));
   for (int i = 0; i < rows.cols(); ++i) evaluate_dense(component, values.subspan(at(i), 1), rows.column(i));
@@ -108,7 +108,7 @@ Basis thin_plate_basis(HostTeam& team, std::span<const double> values, std::span
   const Truncated truncated = truncate(
       team, count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); },
       1);
-  // Makes the weights of the points orthogonal to the polynomials that are not penalised.
+  // Makes the weights of the points orthogonal to the unpenalised polynomials.
   Matrix polynomials(count, free_columns);
   std::ranges::fill(polynomials.column(0), 1.0);
   std::ranges::copy(u, polynomials.column(1).begin());
@@ -127,7 +127,7 @@ Basis thin_plate_basis(HostTeam& team, std::span<const double> values, std::span
   }
   std::vector<double> scale;
   for (const double square : squares) scale.push_back(std::sqrt(square / static_cast<double>(values.size())));
-  scale[at(penalised)] = 1;  // the constant
+  scale[at(penalised)] = 1;
   for (int j = 0; j < size; ++j) {
     for (double& value : radial.map.column(j)) value /= scale[at(j)];
   }

@@ -15,19 +15,18 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The spline of `size` coefficients (at most the number of points) with a penalty on second derivatives.
 /// First come the radial columns, from the eigenvectors for the eigenvalues of largest absolute value; then
-/// the constant and x. Columns have a mean square of one over `values`. Column signs are Tessera's.
+/// the constant and x. All columns except the constant have a mean square of one over `values`. Column signs
+/// may differ from mgcv's.
 ///
 /// Cost: that of `extreme_eigen` with points^2 operations per product, plus points^2 times `size`: 0.3 s for
 /// 2,000 points and 10 coefficients.
 [[nodiscard]] Basis thin_plate_basis(HostTeam& team, std::span<const double> values,
                                      std::span<const double> points, int size);
 
-/// The dense component that evaluates these columns, by their values and second derivatives at the points.
-/// Cost: points^2 times columns.
+/// Converts radial columns to a dense component with a margin. Cost: points^2 times columns.
 [[nodiscard]] Component radial_component(RadialColumns radial);
 
-/// `count` rounded up to a multiple of four, but at least eight, because products process dense columns in
-/// fours.
+/// Rounds up to a multiple of four, at least eight, because products process dense columns in fours.
 [[nodiscard]] constexpr int dense_columns(int count) {
   return count <= 8 ? 8 : (count + 3) / 4 * 4;
 }

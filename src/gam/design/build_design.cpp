@@ -28,7 +28,6 @@ namespace {
 
 using base::at;
 
-/// The factor by which a smooth's numeric component multiplies its variable.
 double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
@@ -42,7 +41,6 @@ std::vector<double> products_of(std::span<const double> first, std::span<const d
   return products;
 }
 
-/// The raw columns of a curve or a surface at a point.
 void raw_values(const Component& component, std::span<const double> x, std::span<double> out) {
   if (component.kind == Component::Kind::dense) return evaluate_dense(component, x, out);
   const LocalValues local = evaluate(component.margin, x[0]);
@@ -50,7 +48,6 @@ void raw_values(const Component& component, std::span<const double> x, std::span
   std::ranges::copy(local.values, out.begin() + local.first);
 }
 
-/// The raw columns of a curve or a surface in one row of the frame.
 void raw_row(const Component& component, const Frame& frame, std::size_t row, std::span<double> out) {
   if (component.kind == Component::Kind::factor) {
     std::ranges::fill(out, 0.0);
@@ -84,8 +81,7 @@ std::vector<double> margin_means(const Workers& workers, const Frame& frame, con
   return multiply_t(margin.map, means);
 }
 
-/// *Collective.* X'X / n over the complete rows of the job, where X has the columns of `curve`, mapped by
-/// `map`.
+/// *Collective.* X'X / n over the complete rows of the job, with X = R map and the raw columns R of `curve`.
 Matrix mean_products(const Workers& workers, const Frame& frame, const Component& curve, const Matrix& map) {
   const std::size_t width = at(map.cols());
   std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(width * (width + 1) / 2));
@@ -121,14 +117,13 @@ Matrix mean_products(const Workers& workers, const Frame& frame, const Component
   return out;
 }
 
-/// One row of a margin, for mgcv's coefficients.
+/// One row of a margin's columns, in mgcv's parametrisation.
 std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size_t row) {
   std::vector<double> raw(at(basis.component.raw_size()));
   raw_row(basis.component, frame, row, raw);
   return multiply_t(basis.points ? basis.points->map : basis.map, raw);
 }
 
-/// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
   const auto sum_of_all = [&] {
@@ -155,7 +150,7 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   return sum;
 }
 
-/// The columns of a smooth at a point, which has a value for each of its variables.
+/// The columns of a smooth at a point: one value for each variable, margin by margin.
 std::vector<double> columns_at(std::span<const Basis> margins, std::span<const double> point) {
   std::vector<double> values{1};
   for (const Basis& margin : margins) {
@@ -195,7 +190,6 @@ int least_varying_column(const Workers& workers, const Frame& frame, std::span<c
   return static_cast<int>(std::ranges::min_element(variances) - variances.begin());
 }
 
-/// The variables of a smooth's margins.
 std::vector<std::string> variables_of(const SmoothSpec& smooth) {
   std::vector<std::string> names;
   for (const MarginSpec& margin : smooth.margins)
@@ -230,7 +224,7 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
   return out;
 }
 
-/// The sum of |X| over one row of those products of natural margins that have the given orders.
+/// The sum of |X| over one row of t2(): of the products of natural margins with the given orders.
 double row_sum(std::span<const Basis> margins, std::span<const int> orders, const Frame& frame,
                std::size_t row) {
   std::vector<double> of_order{1};
@@ -400,7 +394,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// The smooth bs="sz" as in mgcv. It has no constraint if its by variable is numeric and varies.
+  /// bs="sz". As in mgcv, its curves are unconstrained if a numeric by variable varies.
   [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
                                        const std::vector<Basis>& margins, double row_sum) const {
     std::vector<int> levels;
@@ -413,7 +407,6 @@ class Drafter {
     return level_deviations(margins.back(), levels, !varies, !spec.id.empty(), row_sum);
   }
 
-  /// The draft of a smooth's block, without its raw columns.
   static DraftBlock draft_of(const SmoothSpec& spec, SmoothBasis smooth) {
     DraftBlock draft;
     CoefBlock& block = draft.block;
@@ -475,7 +468,7 @@ class Drafter {
     push(std::move(draft));
   }
 
-  /// Adds one smooth per level, but for an ordered factor none for the first level, as in mgcv.
+  /// Adds one smooth per level; as in mgcv, an ordered factor gets none for its first level.
   void add_by_factor(DraftBlock draft, std::vector<Component> components) {
     const Variable& by = frame_.variables[at(components.front().variable)];
     const int levels = components.front().levels;
@@ -493,8 +486,8 @@ class Drafter {
 
   struct Margins {
     std::vector<Basis> bases;
-    double row_sum = 0;      ///< maximum over rows of the sum of |X|
-    int least_varying = -1;  ///< `DraftBlock::least_varying`
+    double row_sum = 0;  ///< maximum over rows of the sum of |X|
+    int least_varying = -1;
   };
 
   [[nodiscard]] Margins margins_of(const SmoothSpec& spec) {
@@ -502,7 +495,7 @@ class Drafter {
     for (const SmoothSpec& other : formula_.smooths) {
       if (!spec.id.empty() && other.id == spec.id) linked.push_back(&other);
     }
-    // Smooths of levels with the same id share only their smoothing parameter.
+    // Random effects and Markov random fields with the same id share only the smoothing parameter.
     const bool of_levels = std::ranges::any_of(spec.margins, [](const MarginSpec& margin) {
       return is_random_effect(margin.basis) || basis_of(margin.basis).of_districts;
     });
@@ -540,7 +533,7 @@ class Drafter {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
       basis.fixed = margin.fixed;
-      // Do not scale the columns of a natural margin, which are scaled already.
+      // `natural_margin` scales the columns.
       if (basis.component.kind == Component::Kind::numeric && !spec.by_spaces) scale(basis.component);
       if (margin.centred) {
         const std::vector<double> means = margin_means(workers_, frame, basis);
@@ -558,10 +551,10 @@ class Drafter {
       }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // the order of `TermShape::components`
-    // A row has only one level of a factor smooth, so its sum is that of the curve, the last margin.
+    // A row has one level of a factor smooth, so only the curve, the last margin, counts.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
-    // For select=TRUE. (For t2(), bam drops no column for the constraint.)
+    // For select=TRUE. For t2(), bam drops no column.
     const bool chosen = spec.select && spec.drops_column && !spec.fixed && !spec.by_spaces &&
                         shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
@@ -570,8 +563,8 @@ class Drafter {
 
   using MeanProducts = std::function<Matrix(const Matrix& map)>;
 
-  /// X'X / n for the columns X of a margin under a map, over the rows from which the basis is made: for dense
-  /// columns mgcv's setup sample, else all rows.
+  /// Returns a function of `map` that computes X'X / n, where X = R map for the raw columns R of `curve`. The
+  /// rows are those that determine the basis: mgcv's setup sample for dense columns, otherwise all rows.
   [[nodiscard]] MeanProducts products_of_columns(
       const Component& curve, const Frame& frame,
       const std::function<std::vector<double>(int)>& setup_values) const {
@@ -591,7 +584,6 @@ class Drafter {
     };
   }
 
-  /// The dense columns in the rows of mgcv's setup sample.
   [[nodiscard]] static Matrix setup_columns(const Component& curve,
                                             const std::function<std::vector<double>(int)>& setup_values) {
     std::vector<std::vector<double>> values;
@@ -607,7 +599,6 @@ class Drafter {
     return columns;
   }
 
-  /// The natural basis of the curves of a factor smooth.
   [[nodiscard]] Basis natural_curve(Basis basis, const Frame& frame,
                                     const std::function<std::vector<double>(int)>& setup_values,
                                     const std::string& label) const {
@@ -654,7 +645,7 @@ class Drafter {
     }
   }
 
-  /// Stores the combinations by raw column. So far, the design has only parametric columns.
+  /// Stores the combinations by raw column, while the design has only parametric columns.
   void keep(const std::vector<ColumnCombination>& combinations) {
     if (combinations.empty()) return;
     std::vector<int> raw_of;
@@ -692,8 +683,7 @@ class Drafter {
     }
   }
 
-  /// Scales a numeric component of a smooth without centring it, since a shift would change a penalised
-  /// model.
+  /// Scales without centring, because a shift would change a penalised model.
   void scale(Component& component) const {
     if (standards_.empty()) return;
     const double factor = standards_[at(component.variable)].factor;
@@ -712,7 +702,7 @@ class Drafter {
   const Standards& standards_;
   int largest_whole_effect_;
   SetupRows setup_rows_;
-  std::map<std::string, Margins> linked_;  ///< by id: the margins that its smooths share
+  std::map<std::string, Margins> linked_;  ///< margins of smooths with the same id, by id
   DesignDraft draft_;
 };
 
@@ -727,8 +717,8 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // As bam does, drop the column of least variance, provided that the constant involves it; otherwise keep
-    // gam()'s coefficients.
+    // As bam does, drops the column of least variance if the constant involves it; otherwise uses gam()'s
+    // coefficients.
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }
@@ -746,7 +736,7 @@ void give_sp(std::span<const double> sp, CoefBlock& block) {
   for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : base::log(one));
 }
 
-/// Column means of a smooth over all its levels, in its unconstrained coefficients.
+/// Column means of a smooth over all its levels, by unconstrained coefficient.
 std::vector<double> column_means(const DraftBlock& draft, std::span<const double> column_sums,
                                  std::int64_t rows) {
   const CoefBlock& block = draft.block;
@@ -780,7 +770,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
-    // An sz smooth counts as centred, since its curves sum to zero over the levels.
+    // bs="sz" counts as centred, because its curves sum to zero over the levels.
     block.centred = one.constrained || block.kind == "sz";
     Matrix z;  // maps constrained coefficients to unconstrained ones
     if (one.select) z = identity(one.null_space.rows());
@@ -818,7 +808,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     design.blocks.push_back(std::move(block));
   }
   design.count_coefficients();
-  // With penalties, a model may have more coefficients than rows, if the rows determine the unpenalised ones.
+  // Penalties allow more coefficients than rows, as long as the rows determine the unpenalised ones.
   if (design.coef_size > rows && design.null_space() >= rows) {
     throw base::input_error(
         "the model has {} coefficients, {} of them without a penalty, but only {} complete rows: reduce k or "

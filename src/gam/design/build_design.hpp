@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-/// Builds the model matrix of a formula and a frame in two steps. Between them is a pass over the rows, since
-/// the constraint of a smooth needs the column means over all complete rows of the job:
+/// Builds the model matrix of a formula and a frame in two steps. A pass over the rows comes between the
+/// steps, because the constraint of a smooth needs the column means over all complete rows of the job:
 ///
 ///     DesignDraft draft = draft_design({comm, team}, formula, frame, knots);  // collective
 ///     RawMoments moments = pass_over(draft.design).moments();            // R'1
@@ -33,19 +33,19 @@ struct DraftBlock {
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
   std::vector<double> constant;
-  std::vector<int> sum_begins;  ///< first raw columns of the level blocks that add up to the whole smooth
-  std::string id;               ///< the smooth's id=; empty: none
-  int copies = 1;               ///< number of smooths with this id, over whose variables column sums extend
-  std::vector<double> point;    ///< columns at the point where the smooth is zero; empty: it sums to zero
-  std::vector<double> sp;       ///< see `SmoothSpec`
-  bool select = false;          ///< whether the remaining null space gets a penalty (select=TRUE)
-  int least_varying = -1;       ///< the column of least variance, in mgcv's coefficients; -1: none
-  double by_value = 1;          ///< value of a constant by variable, which is a factor of the raw sums
+  std::vector<int> sum_begins;  ///< first raw column of each level's block; the constraint adds up their sums
+  std::string id;
+  int copies = 1;             ///< number of smooths with this id, which share column sums
+  std::vector<double> point;  ///< columns at the point where the smooth is zero; empty: it sums to zero
+  std::vector<double> sp;     ///< see `SmoothSpec`
+  bool select = false;        ///< whether the remaining null space gets a penalty (select=TRUE)
+  int least_varying = -1;     ///< the column of least variance, in mgcv's coefficients; -1: none
+  double by_value = 1;        ///< value of a constant by variable, by which raw sums are divided
 };
 
-/// A design without its blocks, which suffices for a pass over the raw columns.
+/// A design without coefficient blocks; a pass over the raw columns needs no more.
 struct DesignDraft {
-  Design design;  ///< variables, terms and raw size; no blocks
+  Design design;
   std::vector<DraftBlock> blocks;
   std::string note;  ///< for the log; empty: none
 };
@@ -66,7 +66,7 @@ struct DesignDraft {
                                        int prior_weight = -1, SetupSample sample = SetupSample::as_bam);
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure. Throws
-/// `Error(input)` if there are more coefficients than rows, and no fewer unpenalised ones than rows.
+/// `Error(input)` if there are more coefficients than rows, and at least as many unpenalised ones as rows.
 [[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,
                                    std::int64_t rows);
 

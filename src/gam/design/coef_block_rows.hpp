@@ -9,8 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A linear combination of coefficients, stored by its nonzeros in increasing order of the coefficients: a
-/// row of the model matrix, or a difference of two rows.
+/// A row of the model matrix, or a difference of rows: the nonzeros by increasing coefficient.
 struct Weight {
   int coefficient;
   double value;
@@ -20,7 +19,7 @@ using Combination = std::vector<Weight>;
 /// a + `factor` * b.
 [[nodiscard]] Combination sum_of(const Combination& a, double factor, const Combination& b);
 
-/// Rows of the model matrix within a block, at any values of its components. Not thread-safe.
+/// Computes rows of one block of the model matrix, at given values of the block's variables. Not thread-safe.
 class CoefBlockRows {
  public:
   /// `components`: the components of the block's term. The first component, if it is a by variable, may be

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
-/// Multiplication from the left by a block's map.
+/// Multiplication by a block's map M: `from_left` by M', `from_right` by M.
 struct BlockMap {
   explicit BlockMap(const CoefBlock& block) : copies(block.copies) {
     if (block.has_identity_map()) return;
@@ -44,7 +44,6 @@ struct BlockMap {
   Matrix transposed;
 };
 
-/// Calls `use(block)` for each block of coefficients in the part (the eliminated random effects).
 template <class Use>
 void for_each_of_part(const Design& design, const Use& use) {
   for (const CoefBlock& block : design.blocks) {
@@ -52,7 +51,7 @@ void for_each_of_part(const Design& design, const Use& use) {
   }
 }
 
-/// Calls `use(level, met)` for each level of the part; `met`: the later levels that share rows with it.
+/// Calls `use(level, met)` for each level of the sparse part; `met`: later levels with rows in common.
 template <class Use>
 void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& levels, const Use& use) {
   std::vector<const PartLevel*> met;
@@ -69,8 +68,7 @@ void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& level
   }
 }
 
-/// The sparsity pattern of the part over coefficients: each level, and the levels that share rows with it.
-/// `raw`: the pattern over raw columns.
+/// The pattern of the sparse part by coefficient. `raw`: its pattern by raw column.
 std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
                                                        const std::vector<PartLevel>& levels) {
   SparsePattern pattern;
@@ -86,8 +84,8 @@ std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
   return std::make_shared<const SparsePattern>(std::move(pattern));
 }
 
-/// Sets the elements within the part if its levels have several columns: M' R M for each level, and for each
-/// pair of levels that share rows.
+/// Sets the elements within the sparse part if levels have several columns (factor smooths): M' R M for each
+/// level, and for each pair of levels that share rows.
 void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& levels, PartedMatrix& gram) {
   const Part& raw_part = raw_gram.part();
   const Part& part = gram.part();
@@ -118,7 +116,7 @@ void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& lev
       });
 }
 
-/// M' of the part times rows of the part's raw columns.
+/// M'A for the blocks M of the sparse part; the rows of A are its raw columns.
 Matrix in_curves(const Matrix& raw_rows, const Part& raw_part, const Design& design, const Algebra& algebra) {
   Matrix out(design.parted_coefficients().size(), raw_rows.cols());
   int place = 0;
@@ -148,7 +146,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;
   }
-  std::vector<const CoefBlock*> blocks;  // of the core; in the part, coefficients are raw columns
+  std::vector<const CoefBlock*> blocks;  // blocks outside the sparse part
   std::vector<BlockMap> maps;
   for (const CoefBlock& block : design.blocks) {
     if (raw_gram.part().has(block.raw_begin)) continue;
@@ -174,7 +172,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     if (curves) beside = in_curves(beside, raw_gram.part(), design, algebra);
     assign(gram.border, 0, column, beside);
   }
-  // A block's own product is asymmetric only because of rounding: symmetrise it.
+  // Symmetrises diagonal blocks, which rounding makes asymmetric.
   for (int j = 0; j < gram.core.cols(); ++j) {
     for (int i = 0; i < j; ++i) gram.core(j, i) = gram.core(i, j);
   }

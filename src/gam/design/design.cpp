@@ -21,7 +21,6 @@ namespace {
 
 using base::at;
 
-/// The variables that components of the design use.
 std::vector<DesignVariable> used_variables(const Design& design) {
   std::vector<bool> used(design.variables.size());
   for (const RawTerm& term : design.terms) {
@@ -36,7 +35,7 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   return variables;
 }
 
-/// The rank of the given columns of a matrix whose elements are 0, 1 and -1.
+/// Rank of some columns of a matrix whose elements are 0, 1 and -1.
 int column_rank(const Matrix& a, std::span<const int> columns) {
   constexpr double rounding = 1e-9;
   if (columns.empty()) return 0;
@@ -108,7 +107,7 @@ int Penalty::rank_of(std::size_t j) const {
 
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
-  std::map<std::size_t, int> alike;  // by set of penalties: number of eigenvectors in exactly their ranges
+  std::map<std::size_t, int> alike;  // number of eigenvectors that exactly these penalties penalise
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     std::size_t seen_by = 0;
     for (std::size_t j = 0; j < count(); ++j)
@@ -259,7 +258,7 @@ std::vector<std::string> Design::coef_names() const {
 
 std::vector<ColumnCombination> Design::combinations() const {
   if (raw_combinations.empty()) return {};
-  std::map<int, int> coefficient_of;  // by raw column: the parametric column that selects it
+  std::map<int, int> coefficient_of;  // coefficient of the parametric column that selects each raw column
   for (const CoefBlock& block : blocks) {
     if (block.penalty) continue;
     for (int j = 0; j < block.coef_size; ++j) {
@@ -319,7 +318,7 @@ double PenaltyParameter::log_lambda(double log_sp) const {
 }
 
 double PenaltyParameter::log_sp(double log_lambda) const {
-  // Limited, since lambda near its bound hardly depends on the parameter.
+  // Limited, because lambda near its lower bound hardly depends on the parameter.
   return (least > 0 ? base::log(std::max(base::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
 }
 
@@ -330,11 +329,11 @@ double PenaltyParameter::slope(double log_lambda) const {
 std::vector<PenaltyParameter> Design::parameters() const {
   struct First {
     int index;
-    double factor;  ///< scale of the columns
+    double factor;
     double log_sp;
   };
   std::vector<PenaltyParameter> parameters;
-  std::map<std::string, First> first;  // first penalty with each id
+  std::map<std::string, First> first;
   int count = 0;
   for (const CoefBlock& block : blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
@@ -362,7 +361,7 @@ int Design::add_term(std::vector<Component> components) {
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
-    // Limits the nonzeros, and with them the coefficients, since a spline has at least three of them.
+    // This also limits the coefficients, because a spline has at least three.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw base::input_error(
           "a term of the formula is a product of more than 9 splines, which has too many coefficients to be "

@@ -18,44 +18,42 @@
 
 /// The model matrix as a product that makes rows cheap: X = R M.
 ///
-/// R (rows x raw) is local: a row of R has a few nonzeros per basis, since each basis is a piecewise cubic
-/// with four nonzero columns in each cell of its variable. M (raw x coefficients) is a small dense map that
-/// does not depend on the rows: it makes a cr or cc basis from values and second derivatives, wraps a cyclic
-/// basis, and contains te()'s reparameterisation and the constraint. Thus X'WX = M' (R'WR) M, and a pass over
-/// the rows never forms a dense row.
+/// R (rows x raw) is sparse: each basis is a piecewise cubic with four nonzero columns in a row. M (raw x
+/// coefficients) is a small dense map that does not depend on the rows: it contains cubic regression splines,
+/// cyclic wrapping, te()'s reparameterisation and constraints. Thus X'WX = M' (R'WR) M, and a pass over the
+/// rows never forms a dense row.
 namespace TESSERA_NAMESPACE::gam {
 
 struct Frame;
 
 /// The penalties of one coefficient block, and the parts of log|S|+ that do not depend on the rows.
 ///
-/// S_j are coefficients x coefficients, scaled (log_sp refers to them) and constrained. Before the constraint
-/// they commute: their eigenvalues are the columns of `eigenvalues` (one row for each common eigenvector that
-/// some S_j does not annihilate), so log|sum_j lambda_j S_j|+ = sum_i log(sum_j lambda_j eigenvalues(i, j)) +
-/// log_det_constant, whatever the lambdas. The constant is log|P c|^2, with the unit constraint vector c and
-/// the projector P on the null space, by det(I - u u') = 1 - |u|^2.
+/// S_j are scaled (log_sp refers to the scaled matrices) and constrained. Before the constraint they commute.
+/// Their eigenvalues are the columns of `eigenvalues`, with one row for each common eigenvector that some S_j
+/// does not annihilate. So log|sum_j lambda_j S_j|+ = sum_i log(sum_j lambda_j eigenvalues(i, j)) +
+/// log_det_constant, for all lambdas. The constant is log|P c|^2, where c is the unit constraint vector and P
+/// the projector on the null space, by det(I - u u') = 1 - |u|^2.
 ///
 /// With fx=TRUE a smooth has no penalty, and its null space is the whole space.
 ///
-/// A smooth that has lost columns to a side condition (side_conditions.hpp), or has a constraint and several
-/// penalties that together have no null space, has penalties without common eigenvectors: `set_ranks` then
-/// replaces `eigenvalues`, and the constant is zero. For bs="sz", with one penalty per level and too many
-/// subsets to list, `levels` determines the ranks instead.
+/// Penalties have no common eigenvectors if the smooth has lost columns to a side condition
+/// (side_conditions.hpp), or has a constraint and several penalties without a common null space. Then
+/// `set_ranks` replaces `eigenvalues`, and the constant is zero. bs="sz" has one penalty per level and too
+/// many subsets to list: `levels` determines the ranks instead.
 ///
-/// The penalty of a random effect, which may have very many levels, is a multiple of the identity: it is
-/// stored as a number, without `matrices`. A factor smooth has no matrices either: it is `diagonal`.
+/// A random effect or factor smooth may have very many levels, and has no `matrices`. The penalty of a random
+/// effect is `ridge` times the identity; those of a factor smooth are `diagonal`.
 struct Penalty {
   std::vector<Matrix> matrices;
   Matrix eigenvalues;  ///< rank x count()
   double log_det_constant = 0;
   std::vector<std::string> labels;  ///< R's names of the smoothing parameters: "s(x)", "te(x,z)1", …
-  /// Rank of the sum of each subset of the penalties, by a bit mask of their indices. Empty if they have
-  /// common eigenvectors.
+  /// Rank of the sum of each subset, by bit mask. Empty if the penalties have common eigenvectors.
   std::vector<int> set_ranks;
-  /// Each penalty is the Kronecker product of a a', where a is its column of this matrix, and one matrix of
-  /// rank `rank_of_level`. One more penalty may act on the common null space of these.
+  /// For bs="sz": penalty j is the Kronecker product of a a', where a is column j of this matrix, and one
+  /// matrix of rank `rank_of_level`. One more penalty may act on their common null space.
   Matrix levels{};
-  Matrix of_level{};  ///< the matrix of one level; empty unless the coordinates are ordered by level
+  Matrix of_level{};  ///< the matrix of one level; empty unless coefficients are ordered by level
   int rank_of_level = 0;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
   /// For several penalties that commute, a matrix T, coefficients x rank, for which T' S_j T is diagonal with
@@ -69,7 +67,6 @@ struct Penalty {
   bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
   [[nodiscard]] bool is_diagonal() const noexcept { return is_ridge() || diagonal; }
-  /// Number of penalties; each has a smoothing parameter.
   [[nodiscard]] std::size_t count() const noexcept {
     return is_diagonal() ? static_cast<std::size_t>(eigenvalues.cols()) : matrices.size();
   }
@@ -83,7 +80,6 @@ struct Penalty {
   [[nodiscard]] int rank() const;
   /// Rank of the sum of the marked penalties.
   [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
-  /// Rank of S_j.
   [[nodiscard]] int rank_of(std::size_t j) const;
   /// The ranks that `set_ranks` would have, for commuting penalties too; empty if `levels` determines them.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
@@ -92,7 +88,7 @@ struct Penalty {
 /// The Kronecker products of a a' and `of_level`, for each column a of `levels`.
 [[nodiscard]] std::vector<Matrix> penalties_of_levels(const Matrix& levels, const Matrix& of_level);
 
-/// A run of coefficients, and the run of raw columns that it belongs to.
+/// Contiguous coefficients of one term, or one level of its by variable, with contiguous raw columns.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
   std::string kind;                ///< "parametric", "te", "ti", "t2", "fs", "sz", or the name of a basis
@@ -106,12 +102,12 @@ struct CoefBlock {
   std::optional<Penalty> penalty;          ///< of smooths, and of parametric terms that are penalised
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
   std::vector<double> s_scale;             ///< S.scale of each penalty
-  /// For each penalty, the text that its label appends to the smooth's label; empty: numbers from one.
+  /// The suffix that each penalty's label appends to the smooth's label; empty: numbers from one.
   std::vector<std::string> penalty_names;
-  std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
-  /// By penalty: the given value, or -inf for 0; NaN: estimated; empty: all estimated.
+  std::vector<std::string> ids;  ///< id of each penalty; penalties of other blocks may share it; empty: none
+  /// Log of the given smoothing parameter of each penalty; -inf for 0; NaN: estimated; empty: all estimated.
   std::vector<double> log_sp;
-  std::vector<double> least_sp;        ///< by penalty: added to lambda; empty: nothing
+  std::vector<double> least_sp;        ///< constant that is added to each lambda; empty: 0
   std::vector<std::string> variables;  ///< variables of the margins, then the by variable if there is one
   std::string by_level;
   /// Powers of two that scale a smooth's columns in a standardised design. `by_scale`: for its numeric by
@@ -127,20 +123,17 @@ struct CoefBlock {
   std::vector<Matrix> margin_natural;
   std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
   bool centred = false;  ///< whether it is constrained: it sums to zero over the rows, or is zero at a point
-  /// Number of functions of its null space that were dropped, since other terms determine them.
+  /// Number of functions of the null space that were dropped, because other terms determine them.
   int determined = 0;
 
-  /// True for the constant of a linear predictor.
   [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }
-  /// True for a block with a penalty, unless it is a parametric term with one.
   [[nodiscard]] bool is_smooth() const noexcept { return penalty && kind != "parametric"; }
-  /// True for smooths with a curve per level of a factor.
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
   /// True for a random effect, whose coefficients are its raw columns.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
-  /// Element of the block's M at a raw column and one of its coefficients.
+  /// Element of M, by raw column and coefficient within the block.
   [[nodiscard]] double map_at(int raw, int coef) const;
-  /// The coefficients [first, last) that depend on a raw column.
+  /// The range [first, last) of coefficients that use a raw column.
   [[nodiscard]] std::pair<int, int> coefficients_at(int raw) const;
   /// M b for the block's coefficients b, and M' r for its raw columns r.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
@@ -155,22 +148,20 @@ struct DesignVariable {
   std::string name;
   bool factor = false;
   std::vector<std::string> levels;
-  bool ordered = false;  ///< whether it was R's ordered factor in the table of the fit; predictions do not
-                         ///< depend on that
+  bool ordered = false;  ///< whether it is R's ordered factor in the fit's table; unused in predictions
   bool operator==(const DesignVariable&) const = default;
 };
 
 /// A column of the design as a combination of the formula's columns: indices and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
-/// How a penalty's lambda depends on a smoothing parameter: lambda = least + exp(log smoothing parameter +
-/// offset). If lambda is given, only the offset is used.
+/// The lambda of a penalty as a function of a smoothing parameter: lambda = least + exp(log smoothing
+/// parameter + offset). If lambda is given, index is -1: lambda = least + exp(offset).
 struct PenaltyParameter {
   int index = 0;  ///< index of the smoothing parameter; -1: none
   double offset = 0;
   double least = 0;
 
-  /// log lambda as a function of the log smoothing parameter.
   [[nodiscard]] double log_lambda(double log_sp) const;
   /// The inverse of `log_lambda`; a lambda below 1.001 `least` counts as 1.001 `least`.
   [[nodiscard]] double log_sp(double log_lambda) const;
@@ -178,8 +169,7 @@ struct PenaltyParameter {
   [[nodiscard]] double slope(double log_lambda) const;
 };
 
-/// One level of a random effect or factor smooth in the part, with the positions in the part of its first raw
-/// column and first coefficient.
+/// One level of the sparse part; `raw_begin` and `begin` are positions within the part.
 struct PartLevel {
   int raw_begin;
   int raw_size;
@@ -188,56 +178,50 @@ struct PartLevel {
   const Matrix* map;  ///< raw_size x size; null: the identity
 };
 
-/// Everything about the model matrix that does not depend on a single row.
+/// Everything that determines a row of the model matrix, except the data of the row.
 struct Design {
   std::vector<DesignVariable> variables;  ///< indexed by `Component::variable`
   std::vector<RawTerm> terms;
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
   int coef_size = 0;
-  /// For each parametric raw column of a standardised design, its combination of the formula's raw columns;
-  /// empty for other designs.
+  /// In a standardised design: each parametric raw column as a combination of the formula's raw columns.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// Labels of dropped columns, linearly dependent on others: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
-  /// With terms that linear predictors share: for each formula the linear predictors that its terms are added
-  /// to. Empty: each formula is that of one linear predictor.
+  /// For each formula, the linear predictors that use its terms. Empty: formula i is linear predictor i.
   std::vector<std::vector<int>> readers;
-  /// The part: raw columns of the random effects and factor smooths whose blocks in crossproducts and the
-  /// covariance are sparse (`PartedMatrix`); empty: all blocks are dense.
+  /// The sparse part: raw columns of the random effects and factor smooths whose blocks in crossproducts and
+  /// the covariance are sparse (`PartedMatrix`); empty: all blocks are dense.
   Part parted_columns;
 
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// Number of formulas: one for each linear predictor, and those of shared terms.
+  /// Number of formulas, of linear predictors and of shared terms.
   [[nodiscard]] int predictors() const;
-  /// The index of the formula that a block belongs to.
   [[nodiscard]] int predictor_of(const CoefBlock& block) const { return term_of(block).predictor; }
-  /// Calls `use(p)` for each linear predictor p that the terms of a formula are added to.
+  /// Calls `use(p)` for each linear predictor p to which the terms of a formula are added.
   template <class Use>
   void for_each_reader(int formula, const Use& use) const {
     if (readers.empty()) return use(formula);
     for (const int reader : readers[static_cast<std::size_t>(formula)]) use(reader);
   }
-  /// Number of linear predictors that the terms of both formulas are added to.
+  /// Number of linear predictors to which the terms of both formulas are added.
   [[nodiscard]] int common_readers(int one, int other) const;
   /// The intercept of a linear predictor; null: it has none.
   [[nodiscard]] const CoefBlock* intercept(int predictor = 0) const;
-  /// Index in `terms` of the block's term.
   [[nodiscard]] std::ptrdiff_t term_index(const CoefBlock& block) const {
     return &term_of(block) - terms.data();
   }
-  /// The coefficients that belong to `parted_columns`.
   [[nodiscard]] Part parted_coefficients() const;
-  /// Whether the part contains a factor smooth, whose levels have several columns.
+  /// Whether the sparse part contains a factor smooth, whose levels have several columns.
   [[nodiscard]] bool parts_curves() const;
-  /// The levels of the part's blocks, in order. A level of a random effect has one column.
+  /// The levels of the sparse part, in order. A level of a random effect has one column.
   [[nodiscard]] std::vector<PartLevel> levels_of_part() const;
   /// Dimension of the unpenalised space: coef_size minus the sum of the ranks of the blocks' penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
-  /// `raw_combinations` in terms of the remaining parametric coefficients. Has an element for each
-  /// coefficient up to the last parametric one; coefficients of smooths among them are combinations of
-  /// themselves alone.
+  /// `raw_combinations` by parametric coefficient instead of raw column. Has an element for each coefficient
+  /// up to the last parametric one; a coefficient of a smooth is a combination of itself alone.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   [[nodiscard]] std::size_t penalty_count() const;
   /// The smoothing parameter of each penalty. Penalties with the same id share a parameter; if columns are
@@ -247,48 +231,44 @@ struct Design {
   [[nodiscard]] Matrix map() const;
   /// M b, without forming M.
   [[nodiscard]] std::vector<double> raw_coefficients(std::span<const double> coef) const;
-  /// The factors among the terms' variables, with their levels, in the form of `FrameRequest`.
+  /// The factors that the terms use, with their levels, in the form of `FrameRequest`.
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
-  /// The names of the terms' numeric variables.
   [[nodiscard]] std::vector<std::string> known_numbers() const;
-  /// Appends a term, sets its place, size and nonzeros, and returns its first raw column. Throws
-  /// `Error(input)` if the number of raw columns overflows an int, or the term has more than `max_components`
-  /// components or too many splines.
+  /// Appends a term, and returns its first raw column. Throws `Error(input)` if the raw columns overflow an
+  /// int, or if the term has more than `max_components` components or too many splines.
   int add_term(std::vector<Component> components);
   /// Appends dense columns, combinations of the columns of term `combined`; returns the first. They are
   /// padded with zero columns to a multiple of four, and at least eight.
   int add_dense_term(int combined, const Matrix& combinations);
-  /// Assigns every block its coefficients; removes blocks without any.
+  /// Removes blocks without coefficients, and numbers the coefficients of the other blocks.
   void count_coefficients();
 };
 
-/// Maximum number of penalties of a smooth: `Penalty::set_ranks` has an element for each subset, and without
-/// common eigenvectors each element takes the rank of a matrix.
+/// Maximum number of penalties of a smooth, with and without common eigenvectors: `Penalty::set_ranks` has an
+/// element for each subset, and without common eigenvectors, each element costs an eigendecomposition.
 inline constexpr int most_penalties = 20;
 inline constexpr int most_general_penalties = 10;
 
 /// Maximum number of components of a term: subsets are bit masks (see layout.hpp).
 inline constexpr int max_components = 32;
 
-/// Whether the smoothing parameter of a penalty is given.
 [[nodiscard]] inline bool is_given(const CoefBlock& block, std::size_t penalty) {
   return !block.log_sp.empty() && !std::isnan(block.log_sp[penalty]);
 }
 
-/// The designs of several linear predictors as one: their blocks one after another, with mgcv's names: s.1(x)
-/// and (Intercept).1 in the second one. All have the variables of one frame, and no part.
+/// Joins the designs of several linear predictors. Blocks get mgcv's names, such as s.1(x) and (Intercept).1
+/// in the second one. All designs have the variables of one frame, and no sparse part.
 [[nodiscard]] Design joined(std::vector<Design> designs);
 
-/// The name that a term of one predictor's formula has in the whole model: in the second predictor s.1(x) for
-/// s(x), and z.1 for a parametric z; in the first its own name.
+/// The name of a term in the whole model: in the second predictor s.1(x) for s(x), and z.1 for a parametric
+/// z; in the first predictor, `name` itself.
 [[nodiscard]] std::string name_in_predictor(const std::string& name, bool smooth, int predictor);
 
 /// Names a block's penalties, and the coefficients of a smooth, from its label, as R does.
 void name_smooth(CoefBlock& block);
 
-/// The design with components that refer to the variables of `frame`, found by name. Call it before a design
-/// from a model file is applied to a table. Throws `Error(input)` if the frame lacks a variable, or has it
-/// with another type or other levels.
+/// Refers the components to the variables of `frame`, by name; required before a design from a model file is
+/// applied to a table. Throws `Error(input)` if a variable is missing, or has another type or other levels.
 [[nodiscard]] Design reindexed(Design design, const Frame& frame);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -23,13 +23,11 @@ using SortedJson = nlohmann::json;
 
 using files::JsonField;
 
-/// How many numbers a design's remaining matrices may have.
-///
-/// Zeros are not in the file, so a matrix may be larger than its text. But the file has the full covariance
-/// of the coefficients, and a fitted design does not have many more numbers than that.
+/// Limits the memory for matrices from a file. Zeros are not in the file, so a matrix may be larger than its
+/// text. But the file has the full covariance, and a fitted design does not have many more numbers.
 class NumbersLeft {
  public:
-  /// `splines`: most splines in a term; a spline has up to twice as many raw columns as coefficients.
+  /// `splines`: maximum number in a term; a spline has up to twice as many raw columns as coefficients.
   NumbersLeft(std::int64_t coefficients, int splines)
       : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
 
@@ -48,7 +46,7 @@ class NumbersLeft {
   std::int64_t left_;
 };
 
-/// Writes a matrix. A mostly zero one (selections, wrapping maps, bands) is written as (row, column, value).
+/// Writes a matrix; a mostly zero one (selections, wrapping maps, bands) as (row, column, value).
 SortedJson matrix_json(const Matrix& matrix) {
   SortedJson json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
   const auto values = matrix.values();
@@ -84,14 +82,13 @@ Matrix matrix_from(const JsonField& field, int rows, int cols, NumbersLeft& left
   return matrix;
 }
 
-/// Writes a multiple of the identity in the format of other matrices.
 SortedJson diagonal_json(int size, double value) {
   SortedJson entries = SortedJson::array();
   for (int i = 0; i < size; ++i) entries.push_back({i, i, value});
   return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
 }
 
-/// Reads a matrix. Returns the factor if it is a multiple of the identity of this size, otherwise nothing.
+/// Returns the factor if the matrix is a multiple of the identity of this size, otherwise nothing.
 std::optional<double> diagonal_from(const JsonField& field, int size) {
   const auto list = field.find("entries");
   if (!list) return std::nullopt;
@@ -109,7 +106,7 @@ std::optional<double> diagonal_from(const JsonField& field, int size) {
   return factor;
 }
 
-/// Writes a margin. If all cells are equal, as for equally spaced B-splines, they are written once.
+/// Writes a margin; cells that are all equal, as for equally spaced B-splines, are written once.
 SortedJson margin_json(const Margin& margin) {
   SortedJson json{{"breaks", margin.breaks},
                   {"uniform", margin.uniform},
@@ -132,7 +129,6 @@ std::array<double, 16> cell_from(const JsonField& field) {
   return cell;
 }
 
-/// Whether a width and its inverse are positive and finite.
 bool usable_width(double width) {
   return width > 0 && std::isfinite(width) && std::isfinite(1 / width);
 }
@@ -209,7 +205,6 @@ RadialColumns radial_from(const JsonField& field, int coefficients) {
   return radial;
 }
 
-/// Reads isotropic columns, under the same limits as `radial_from`.
 Component isotropic_from(const JsonField& field, int coefficients) {
   constexpr int most_points = 10'000;
   constexpr int most_power = 100;
@@ -235,7 +230,7 @@ Component isotropic_from(const JsonField& field, int coefficients) {
   const JsonField map = field.at("map");
   const int size = map.at("cols").whole(1, dense_columns(coefficients + 1));
   if (size != dense_columns(size)) map.at("cols").refuse("is not a valid number of columns");
-  // Read before the columns are moved: a compiler may initialise either argument first.
+  // Evaluated before `columns` is moved: the evaluation order of arguments is unspecified.
   Matrix combinations =
       matrix_from(map, columns.points.rows() + static_cast<int>(columns.powers.size()), size, left);
   return isotropic_component(std::move(columns), std::move(combinations));
@@ -243,9 +238,9 @@ Component isotropic_from(const JsonField& field, int coefficients) {
 
 SortedJson penalty_json(const Penalty& penalty) {
   SortedJson matrices = SortedJson::array();
-  // `eigenvalues` determines the matrices of a factor smooth.
+  // A factor smooth needs no matrices: `eigenvalues` determines them.
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
-  // `of_level` determines the matrices of levels.
+  // bs="sz" needs none either: `levels` and `of_level` determine them.
   if (penalty.of_level.empty()) {
     for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
   }
@@ -324,7 +319,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
       penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
     const JsonField eigenvalues = field.at("eigenvalues");
-    // Eigenvalues are from before the constraint, which removes at most one coefficient.
+    // Eigenvalues precede the constraint, which removes at most one coefficient.
     const int rank = eigenvalues.at("rows").whole(0, size + 1);
     penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
     penalty.log_det_constant = field.at("log_det_constant").number();
@@ -365,14 +360,12 @@ SortedJson block_json(const CoefBlock& block, const Design& design) {
   return json;
 }
 
-/// The term that contains a raw column.
 const RawTerm& term_of(const Design& design, const JsonField& raw_begin) {
   const int index = raw_begin.whole(0, design.raw_size - 1);
   return *std::prev(std::upper_bound(design.terms.begin(), design.terms.end(), index,
                                      [](int at, const RawTerm& term) { return at < term.raw_begin; }));
 }
 
-/// Number of raw columns of the last `count` components.
 int raw_size_of(const RawTerm& term, std::size_t count) {
   int size = 1;
   for (std::size_t i = term.components.size() - count; i < term.components.size(); ++i)
@@ -385,7 +378,6 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
   const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);
   const bool smooth = field.find("penalty").has_value() && block.kind != "parametric";
-  // The by variable comes first.
   const bool by = smooth && block.variables.size() > block.knots.size() && !term.components.empty();
   const std::size_t margins = term.components.size() - (by ? 1 : 0);
   std::size_t variables = 0;
@@ -402,7 +394,7 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
     field.at("variables").refuse("lacks the by variable of the smooth's level");
 }
 
-/// Reads a block's smoothing parameters: everything except their values, which the model has.
+/// Reads the properties of a block's smoothing parameters; their values are elsewhere in the model file.
 void read_parameters(const JsonField& field, CoefBlock& block) {
   const std::size_t count = block.penalty->count();
   if (const auto ids = field.find("ids")) {
@@ -478,8 +470,8 @@ int variable_from(const JsonField& name, const Design& design, bool number) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// Reads a component: a spline if it has a margin, dense if it has radial or isotropic columns, otherwise
-/// numeric or a factor like its variable.
+/// A spline if it has a margin, dense with radial or isotropic columns, otherwise of the type of its
+/// variable.
 Component component_from(const JsonField& field, const Design& design, int coefficients) {
   const auto margin = field.find("margin");
   const auto radial = field.find("radial");

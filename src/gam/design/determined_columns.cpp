@@ -47,7 +47,8 @@ Design unpenalised_part(const Design& design) {
   return part;
 }
 
-/// U'X'WX U for unpenalised coordinates U, with unit diagonal (except for zero columns), and the scales.
+/// U'X'WX U, where U spans the unpenalised space, scaled to unit diagonal (0 for zero columns); and the norms
+/// of the columns.
 struct Correlations {
   Matrix matrix;
   std::vector<double> norms;
@@ -84,8 +85,8 @@ struct Separated {
     Matrix penalty;
   };
   Design design;
-  std::vector<int> penalised;    ///< penalised coefficients, except those of the part
-  std::vector<int> unpenalised;  ///< unpenalised coefficients, in the order of the blocks
+  std::vector<int> penalised;  ///< penalised coefficients outside the sparse part
+  std::vector<int> unpenalised;
   std::vector<Penalised> penalties;
 };
 
@@ -100,14 +101,14 @@ Matrix sum_of_unit_norms(const std::vector<Matrix>& penalties, const Matrix& bas
   return sum;
 }
 
-/// The diagonal element of a multiple of the identity with unit norm.
+/// The diagonal element of the multiple of the identity with unit Frobenius norm.
 double unit_norm_ridge(int size) {
   return 1 / std::sqrt(static_cast<double>(size));
 }
 
 /// Transforms the block's coefficients so that penalised ones come first, then unpenalised ones. Returns the
-/// penalty on the penalised ones, with unit eigenvalues if it is a single matrix. Does not transform diagonal
-/// penalties without a null space.
+/// penalty on the penalised ones; a single penalty gets unit eigenvalues. Diagonal penalties, which have no
+/// null space, are not transformed.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
   if (penalty.is_diagonal()) {
     Matrix sum(block.coef_size, block.coef_size);
@@ -164,8 +165,9 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
   }
 }
 
-/// The Schur complement of X'WX + S after the elimination of those coefficients of the part for which it
-/// pays. Rows: the part's remaining coefficients, then the core's. Empty if the elimination fails.
+/// Schur complement of X'WX + S after eliminating the coefficients of the sparse part that `EliminationOrder`
+/// selects. Rows: the remaining coefficients of the part, then those outside it. Empty if the elimination
+/// fails.
 Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
   OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});
@@ -178,8 +180,8 @@ Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   return std::move(a.outer);
 }
 
-/// X'WX plus the penalties, reduced to the unpenalised columns by elimination of all others. X'WX is divided
-/// by its trace; penalties are scaled to unit norm, or, if a smooth has only one, to unit eigenvalues.
+/// Schur complement of X'WX plus the penalties, for the unpenalised columns. X'WX is divided by its trace.
+/// Penalties are scaled to unit norm, or, if a smooth has only one, to unit eigenvalues.
 Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, const Algebra& algebra) {
   Separated columns = separated(design);
   PartedMatrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);
@@ -197,7 +199,7 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   const Matrix core = without_part(std::move(gram), algebra);
   if (core.empty()) return within;
   const int left =
-      core.rows() - core_size;  // not eliminated, of the part: they come first, and are penalised
+      core.rows() - core_size;  // coefficients of the sparse part that were not eliminated; all penalised
   for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
     for (int& index : *list) index += left;
   }
@@ -214,7 +216,7 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   return rest;
 }
 
-/// A linear dependence, 0 = sum_k weights[k] (unpenalised column k), with weight 1 for the column itself.
+/// A linear dependence: 0 = sum_k weights[k] (unpenalised column k), where weights[index] = 1.
 struct Dependence {
   int index = 0;
   bool doubtful = false;
@@ -243,8 +245,8 @@ void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
   }
 }
 
-/// The unpenalised columns that are determined by others. Among the waiting columns of lowest rank, the next
-/// one to keep is the one with the largest residual in `order`.
+/// Finds dependent unpenalised columns by pivoting. The next pivot is the column with the lowest rank in
+/// `ranks`; among several, the one with the largest residual in `order`.
 std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
                                      const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
@@ -278,7 +280,6 @@ std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
   return found;
 }
 
-/// The block of the unpenalised design that contains this column.
 std::size_t block_at(const Design& unpenalised, int index) {
   const auto found = std::ranges::find_if(unpenalised.blocks, [&](const CoefBlock& block) {
     return index >= block.coef_begin && index < block.coef_begin + block.coef_size;
@@ -286,8 +287,7 @@ std::size_t block_at(const Design& unpenalised, int index) {
   return at(found - unpenalised.blocks.begin());
 }
 
-/// Converts weights of unpenalised columns to coefficients of the design, whose blocks correspond to those of
-/// `unpenalised`.
+/// Converts weights of unpenalised columns to coefficients of `design`.
 std::vector<double> in_coefficients(std::span<const double> weights, const Design& design,
                                     const Design& unpenalised) {
   std::vector<double> coef(at(design.coef_size));
@@ -304,7 +304,7 @@ std::vector<double> in_coefficients(std::span<const double> weights, const Desig
   return coef;
 }
 
-/// Constrains a smooth's coefficients to be orthogonal to given directions of its null space.
+/// Makes a smooth's coefficients orthogonal to `directions`, which are in its null space.
 void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   if (!block.is_smooth())
     throw base::input_error(
@@ -341,7 +341,7 @@ void drop_columns(CoefBlock& block, const std::vector<int>& dropped) {
   block.coef_size = block.map.cols();
 }
 
-using Relation = std::map<int, double>;  // a zero sum: coefficients of raw columns of the formula
+using Relation = std::map<int, double>;  // a zero combination of the formula's raw columns: weight by column
 
 void add_to(Relation& sum, const Relation& other, double factor, int without) {
   for (const auto& [column, weight] : other) {
@@ -350,7 +350,7 @@ void add_to(Relation& sum, const Relation& other, double factor, int without) {
   sum.erase(without);
 }
 
-using Relations = std::vector<std::pair<int, Relation>>;  // for each dropped raw column
+using Relations = std::vector<std::pair<int, Relation>>;  // one for each dropped raw column
 
 Relations relations_of(const Design& design, std::span<const DeterminedColumn> columns) {
   const auto raw_of = [](const CoefBlock& block, int column) {
@@ -385,7 +385,7 @@ void substitute(Relation& sum, int column, const Relation& relation) {
   add_to(sum, relation, factor, column);
 }
 
-/// Solves each relation for its own column, and eliminates that column from the other relations.
+/// Solves each relation for its dropped column, and eliminates this column from the other relations.
 void solve_each(Relations& relations) {
   const auto own = [](const auto& relation) {
     const auto found = relation.second.find(relation.first);
@@ -404,7 +404,7 @@ void solve_each(Relations& relations) {
   }
 }
 
-/// Replaces dropped columns in the combinations of a standardised design by the columns that determine them.
+/// Replaces dropped columns in `raw_combinations` by the columns that determine them.
 void replace_left_out(Design& design, std::span<const DeterminedColumn> columns) {
   if (design.raw_combinations.empty()) return;
   Relations relations = relations_of(design, columns);

@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Checks the size of a penalty: that on squared second derivatives scales like the variable to the power -3.
+/// A penalty on second derivatives scales like the variable to the power -3, and may overflow.
 void check_penalty(const MarginData& data, const Basis& basis) {
   constexpr double large = 1e270;
   const double size = largest(basis.penalty.values());

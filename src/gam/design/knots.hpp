@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// By variable: limits (two values) or all knots, supplied by the user.
+/// The user's knots by variable: two limits, or all knots.
 using SuppliedKnots = std::map<std::string, std::vector<double>>;
 
 /// Parses "month=0.5,12.5". Throws `Error(usage)`.
@@ -27,8 +27,8 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 ///
 /// Throws the same error on every rank: `Error(usage)` for a wrong number of knots, or equal knots;
 /// `Error(input)` for a factor where numbers are needed, a constant covariate, k above what the distinct
-/// values support, or data outside the knots. `label`: the smooth's label, for messages. `setup_values`
-/// returns a variable's values in the rows of mgcv's setup sample.
+/// values support, or data outside the knots. `label`: the smooth's label. `setup_values` returns a
+/// variable's values in the rows of mgcv's setup sample.
 [[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
                                const SuppliedKnots& supplied,
                                const std::function<std::vector<double>(int variable)>& setup_values,

@@ -47,7 +47,7 @@ class TermMaker {
   }
 
  private:
-  /// Reads the districts of a margin, and makes all of them levels of its factor.
+  /// Reads the districts of a margin, and adds those without rows to the levels of its factor.
   void take_districts(MarginSpec& margin, const std::string& label) {
     Variable& variable = frame_.variables[at(frame_.index_of(margin.variable.text))];
     if (!variable.factor)
@@ -104,7 +104,7 @@ class TermMaker {
     }
   }
 
-  /// Settles the options of a curve's basis, now that the types of the variables are known.
+  /// Sets the defaults of a curve's basis, now that the number of numeric variables is known.
   static void settle(MarginSpec& curve, int variables, const std::string& label) {
     curve.variables = variables;
     const BasisKind& basis = basis_of(curve.basis);
@@ -114,7 +114,7 @@ class TermMaker {
     if (const auto fault = basis.settle(curve)) throw base::input_error("{}: {}", label, fault->text);
   }
 
-  /// All products of the columns of a term's variables; the index of the first variable varies fastest.
+  /// The products of the columns of a term's variables; the first variable varies fastest.
   [[nodiscard]] std::vector<ParametricTerm> expanded(const ParametricTerm& term,
                                                      const std::vector<bool>& contrasts) {
     std::vector<ParametricTerm> products(1);
@@ -138,11 +138,10 @@ class TermMaker {
       products = std::move(longer);
     }
     for (ParametricTerm& product : products)
-      product.penalty = term.penalty;  // none of a factor with one level
+      product.penalty = term.penalty;  // no products if an ordered factor has one level
     return products;
   }
 
-  /// The orthogonal polynomials of an ordered factor.
   [[nodiscard]] std::vector<Expression> polynomials(const Expression& factor) {
     const std::vector<std::string> levels = frame_.at(factor.text).levels;
     if (levels.size() > most_polynomial_levels)
@@ -169,7 +168,7 @@ class TermMaker {
     return expression;
   }
 
-  /// Adds a variable that has a number for each level of a factor.
+  /// Adds a numeric variable to the frame, with one value for each level of a factor.
   void add_numbers(const Expression& expression, const std::string& factor,
                    const std::vector<double>& values) {
     if (std::ranges::any_of(frame_.variables,

@@ -15,7 +15,7 @@ namespace {
 
 using base::at;
 
-/// x R^-1, with R = L' scale.
+/// x R^-1, where R = L' diag(scale).
 Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double> scale) {
   Matrix rows = transpose(x);
   for (int j = 0; j < rows.cols(); ++j) {
@@ -24,8 +24,8 @@ Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double
   return transpose(triangular_solve(lower, rows, false));
 }
 
-/// An orthonormal basis of the span of the orthonormal columns of `w`, from projections of unit vectors: the
-/// first one's, then in turn the one with the largest residual.
+/// Rotates orthonormal columns: Gram-Schmidt on the projections of unit vectors on their span. Takes the
+/// first unit vector, then in turn the one with the largest residual.
 Matrix rotated_to_axes(const Matrix& w) {
   constexpr double too_short = 1e-3;
   Matrix rest = transpose(w);  // column j is the projection of unit vector j
@@ -43,7 +43,7 @@ Matrix rotated_to_axes(const Matrix& w) {
   return multiply(w, rotation);
 }
 
-/// The penalty's eigenvectors by ascending eigenvalue, and its eigenvalues over its largest element.
+/// Eigendecomposition of the penalty divided by its largest element.
 SymmetricEigen eigen_of_penalty(const Basis& basis) {
   Matrix unit = basis.penalty;
   // Scaled first: squares of the elements may overflow in the variable's units.
@@ -52,7 +52,6 @@ SymmetricEigen eigen_of_penalty(const Basis& basis) {
   return symmetric_eigen(unit);
 }
 
-/// An orthonormal basis of the penalty's null space.
 Matrix null_vectors(const Basis& basis) {
   return submatrix(eigen_of_penalty(basis).vectors, 0, basis.size(), 0, basis.size() - basis.rank);
 }

@@ -14,25 +14,25 @@ namespace TESSERA_NAMESPACE::gam {
 /// columns are orthogonal over the rows. The columns of each of the two sets have a mean square of one.
 /// `Basis::natural` is the change of coefficients.
 ///
-/// The rotation of the unpenalised functions is arbitrary in mgcv (it results from a decomposition), but a
-/// model with a smoothing parameter for each of them depends on it. In exact arithmetic, the first of the
-/// usual two is the projection of the basis' first column on their span; that is the rule here. mgcv agrees
-/// for bases with knots; for thin plate splines it depends on rounding, and so on the order of the rows.
+/// mgcv's rotation of the unpenalised functions is arbitrary, but a model with a smoothing parameter for each
+/// of them depends on it. Here the first function is the projection of the basis' first column on their span,
+/// as in mgcv in exact arithmetic. For thin plate splines, mgcv's rotation depends on rounding, and so on the
+/// order of the rows.
 ///
-/// `mean_products` returns X'X / n over the rows, for the columns X = R map with the raw columns R of the
-/// basis. It is called twice: the second factor corrects the rounding of the first. Throws `Error(input)` if
-/// the columns are linearly dependent over the rows; `label`: the smooth's label. Source: Wood, Generalized
+/// `mean_products` returns X'X / n over the rows for X = R map, where R has the raw columns of the basis. It
+/// is called twice: the second factorisation corrects the rounding of the first. Throws `Error(input)` if the
+/// columns are linearly dependent over the rows; `label`: the smooth's label. Source: Wood, Generalized
 /// Additive Models (2017), sec. 5.4.2.
 [[nodiscard]] Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
                                   const std::string& label);
 
-/// A basis in mgcv's natural parametrisation for margins of t2() (nat.param of type 3): the penalty is one on
-/// the first `rank` coefficients, by descending original eigenvalue, and zero on the others, of which the
-/// first is the constant, and the rest are uncorrelated over the rows and have ascending variance. The
-/// columns of each set have a mean square of one on average. A random effect is only scaled.
+/// A basis in mgcv's natural parametrisation for margins of t2() (nat.param of type 3). The penalty is one on
+/// the first `rank` coefficients, by descending original eigenvalue, and zero on the others. The first
+/// unpenalised column is the constant; the next ones are uncorrelated over the rows, with ascending variance.
+/// The columns of each set have a mean square of one on average. A random effect is only scaled.
 ///
-/// Before the rotation, mgcv scales the unpenalised columns in the directions of a decomposition. There too,
-/// the first is the projection of the basis' first column on their span, unless that is zero.
+/// mgcv first scales the unpenalised columns in the directions of a decomposition. As in `natural_basis`, the
+/// first direction is the projection of the basis' first column, unless this projection is zero.
 ///
 /// `mean_products` (called once), `label` and errors: as for `natural_basis`.
 [[nodiscard]] Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,

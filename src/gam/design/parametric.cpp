@@ -28,7 +28,7 @@ bool is_marginal(const FormulaTerms& formula, std::size_t term, std::size_t skip
                      });
 }
 
-/// One variable of a term: the raw columns that it selects, and their names.
+/// The raw columns that a variable or term selects, with their names.
 struct Coding {
   int raw_size = 1;
   std::vector<int> indices;

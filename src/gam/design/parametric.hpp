@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// The columns of one parametric term: X = R map, where R has the full indicators of `components`.
 struct ParametricColumns {
   std::string label;
-  std::vector<Component> components;  ///< last variable of the term first, so that its first varies fastest
+  std::vector<Component> components;  ///< reversed, so that the first variable varies fastest
   Matrix map;                         ///< selects columns of R
   std::vector<std::string> names;  ///< R's names of the columns: "(Intercept)", "cutGood", "x:fB", "aA2:bB2"
   std::vector<std::string> variables;

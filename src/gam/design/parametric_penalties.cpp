@@ -21,7 +21,6 @@ namespace {
 using base::at;
 using files::JsonField;
 
-/// The matrix that is a list of rows.
 Matrix matrix_of_rows(const JsonField& field) {
   const std::vector<JsonField> rows = field.elements();
   if (rows.empty()) field.refuse("has no rows");

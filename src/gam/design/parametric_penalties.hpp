@@ -11,19 +11,18 @@ namespace TESSERA_NAMESPACE::gam {
 
 using ParametricPenalties = std::map<std::string, ParametricPenalty>;
 
-/// Reads penalties by term, a JSON text or the name of a file with one: {"g": {"S": [[[2, -1], [-1, 2]]],
-/// "rank": [2], "sp": [-1]}}, where `rank` and `sp` may be left out. Throws `Error(input)` with the place.
+/// Reads penalties by term from a JSON text or file: {"g": {"S": [[[2, -1], [-1, 2]]], "rank": [2], "sp":
+/// [-1]}}. `rank` and `sp` are optional. Throws `Error(input)` that names the field.
 [[nodiscard]] ParametricPenalties parametric_penalties(const std::string& text_or_file);
 
 /// The text that `parametric_penalties` reads back.
 [[nodiscard]] std::string text_of(const ParametricPenalties& penalties);
 
-/// The penalty of a term with `size` coefficients. Throws `Error(usage)` that names the term for matrices of
-/// another size, matrices that are not symmetric, have negative eigenvalues, are zero, or are of another rank
-/// than the given one.
+/// The penalty of a term with `size` coefficients. Throws `Error(usage)` that names the term for a matrix of
+/// another size or rank, or a matrix that is asymmetric, zero, or has negative eigenvalues.
 [[nodiscard]] Penalty penalty_of(const ParametricPenalty& given, const std::string& label, int size);
 
-/// Multiplies a block's columns by a factor: its penalties then have the same lambda as without it.
+/// Adapts the penalties of a block to columns multiplied by `factor`, so that lambda keeps its meaning.
 void scale_penalties(CoefBlock& block, double factor);
 
 }  // namespace TESSERA_NAMESPACE::gam

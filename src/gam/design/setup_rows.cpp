@@ -23,7 +23,7 @@ constexpr std::uint32_t seed_of_rows = 66;
 constexpr std::int64_t most_drawn = 10'000'000;
 constexpr std::int64_t no_row = std::numeric_limits<std::int64_t>::max();
 
-/// Number of levels of a column that is a factor in R: a response converted to numbers still has its levels.
+/// Number of levels of a factor, or of a response that was converted to numbers; 0 for other numbers.
 std::size_t levels_of(const Variable& variable) {
   return variable.levels.size();
 }
@@ -61,7 +61,6 @@ SetupRows::SetupRows(const Workers& workers, const Frame& frame, const FormulaTe
                      int prior_weight, SetupSample sample)
     : workers_(workers), frame_(frame), formula_(formula), prior_weight_(prior_weight), sample_(sample) {}
 
-/// The columns of R's model frame.
 std::vector<int> SetupRows::columns_of_model() const {
   std::vector<int> columns;
   FormulaTerms without_offsets = formula_;
@@ -141,7 +140,7 @@ std::vector<std::int64_t> SetupRows::draw(const CompleteRowIndex& complete, std:
   return rows;
 }
 
-/// The first rows with the least and the greatest value of each numeric column, and, unless `order` is empty,
+/// The first row with the minimum and with the maximum of each numeric column. Unless `order` is empty, also
 /// the first row in `order` with each level that occurs.
 std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRowIndex& complete,
                                                   std::span<const std::int32_t> order) const {
@@ -162,7 +161,7 @@ std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRowIndex& comple
       continue;
     }
     if (order.empty()) continue;
-    std::vector<std::int64_t> first(levels, no_row);  // position in the order
+    std::vector<std::int64_t> first(levels, no_row);  // position in `order`
     std::size_t unseen = levels;
     for (std::size_t place = 0; place < order.size() && unseen > 0; ++place) {
       const auto row = complete.row_of(order[place]);

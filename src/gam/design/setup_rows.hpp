@@ -14,15 +14,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Which rows set up the bases of a model.
 enum class SetupSample {
   as_bam,   ///< mgcv's bam: all complete rows up to 10,000, else a sample
   all_rows  ///< mgcv's gam
 };
 
-/// The rows from which mgcv's bam sets up its bases: all complete rows up to 10,000; otherwise a sample of
-/// that size with mgcv's seed, including the rows with each column's extremes and one of every level (its
-/// `mini.mf`). Above 1e7 rows R draws differently; the sample is then Tessera's own.
+/// The rows from which mgcv's bam sets up its bases. These are all complete rows up to 10,000; otherwise a
+/// sample of that size with mgcv's seed, which includes the rows with each column's extremes and one of every
+/// level (its `mini.mf`). Above 1e7 rows R draws differently, and the sample differs from mgcv's.
 class SetupRows {
  public:
   /// `prior_weight`: index of the weights in the frame; -1: none. The arguments must outlive this object.
@@ -34,7 +33,7 @@ class SetupRows {
   /// column of the model, and with factors allocates 4 bytes per row of the job on every rank.
   [[nodiscard]] std::vector<double> values(int variable);
   [[nodiscard]] std::size_t count() const noexcept { return rows_.size(); }
-  /// Whether values were taken from Tessera's own sample.
+  /// Whether the sample differs from mgcv's.
   [[nodiscard]] bool is_own_sample() const noexcept { return is_own_sample_; }
 
  private:

@@ -43,7 +43,7 @@ std::vector<Identity> identities(const CoefBlock& block) {
   return all;
 }
 
-/// A power of two common to the columns of a block.
+/// The power of two by which a block's columns are scaled.
 double column_unit(const CoefBlock& block) {
   return block.by_scale * block.margin_scale;
 }
@@ -105,8 +105,8 @@ Matrix columns_of(const Matrix& a, std::span<const int> indices) {
 }
 
 /// QR with column pivoting of `left`, the sketched residuals of the columns from `before` on. The pivot is
-/// the column of largest norm by X'X, which covers all rows exactly, as long as X'X agrees with the sketch;
-/// otherwise X'X is only rounding, and the sketch decides.
+/// the column of largest norm in X'X, which covers all rows. Once X'X disagrees with the sketch, X'X is only
+/// rounding, and the sketch selects the pivots.
 PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   const int count = left.cols();
   PivotedQr out{Matrix(count, count), {}};
@@ -146,7 +146,7 @@ PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   return out;
 }
 
-/// Number of columns at the end of a pivoted QR with remainders below `least`: mgcv's `fixDependence`.
+/// Number of trailing columns of a pivoted QR with remainders below `least`: mgcv's `fixDependence`.
 int explained_by_mean(const Matrix& r, double least) {
   int independent = r.rows();
   double sum = 0;
@@ -170,7 +170,7 @@ class SideConditions {
         dropped_(design.blocks.size()) {}
 
   void apply(const NestedSmooth& nested) {
-    // The square of the largest earlier column, in the user's units.
+    // Squared norm of the largest earlier column, in the user's units.
     double square = constant_ ? static_cast<double>(columns_.rows) : 0.0;
     std::vector<int> indices;
     for (const int before : nested.before) {
@@ -219,8 +219,7 @@ class SideConditions {
     Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
     assign(first, 0, 0, columns_of(columns_.sketch, before));
     if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
-    // Replaces the sketched residuals by their triangular factor, whose columns have the same norms and
-    // angles.
+    // The triangular factor has columns with the same norms and angles as the sketched residuals.
     const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
     Matrix triangle(left.r.rows(), left.r.cols());
     for (int j = 0; j < triangle.cols(); ++j)

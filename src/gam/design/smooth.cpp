@@ -21,12 +21,12 @@ using base::at;
 /// Eigenvectors and eigenvalues of a margin's penalty; those of the null space (exactly 0) come first.
 struct MarginPenalty {
   Matrix matrix;
-  Matrix metric;  ///< inner product of the coefficients that is the identity for mgcv's coefficients
+  Matrix metric;  ///< E'E, where E maps the coefficients to mgcv's; empty: the identity
   SymmetricEigen eigen;
   Matrix common;  ///< T: T' matrix T has the eigenvalues on its diagonal, and T' metric T is the identity
   int null_dimension;
   double column_sum;   ///< the penalty's largest column sum, for mgcv's coefficients
-  bool fixed = false;  ///< whether the penalty is left out: all its eigenvalues are zero
+  bool fixed = false;  ///< whether the penalty is omitted (fx): all its eigenvalues are zero
 };
 
 double largest_column_sum(const Matrix& a) {
@@ -44,8 +44,7 @@ Matrix scaled(Matrix a, double divisor) {
   return a;
 }
 
-/// A power of two of about the size of a penalty. A decomposition squares the elements, which may overflow in
-/// the variable's units.
+/// A power of two near the penalty's size: a decomposition squares the elements, which may overflow.
 double unit_of(const Matrix& penalty) {
   return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
 }
@@ -119,10 +118,10 @@ Matrix first_columns(const Matrix& a, int count) {
   return out;
 }
 
-/// The Kronecker products of the margins' eigenvectors outside the null space of at least one penalty.
+/// Kronecker products of the margins' eigenvectors that at least one penalty does not annihilate.
 struct JointEigen {
-  Matrix values;  ///< a row for each product of eigenvectors, a column for each penalty that is not left out
-  std::vector<int> places;  ///< indices of the rows' products among all products
+  Matrix values;            ///< eigenvalues: products x penalties that are not omitted
+  std::vector<int> places;  ///< index of each product among all Kronecker products
 };
 
 JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
@@ -210,7 +209,6 @@ double penalty_scale(double column_sum, double largest_row_sum) {
   return column_sum / (largest_row_sum * largest_row_sum);
 }
 
-/// Adds the other penalties of a single margin with several.
 void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) {
   std::vector<int> ranks{margin.rank};
   Matrix sum = scaled(margin.penalty, largest(margin.penalty.values()));
@@ -232,10 +230,10 @@ void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) 
   smooth.null_space = first_columns(symmetric_eigen(sum).vectors, margin.size() - smooth.set_ranks.back());
 }
 
-/// Some columns of a product of margins, by their indices in the Kronecker product.
+/// A space of t2(): columns of the product of the margins, by index in the Kronecker product.
 struct ProductSpace {
   std::vector<int> places;
-  bool free = true;                  ///< unpenalised
+  bool free = true;                  ///< whether the space is unpenalised
   int order = 0;                     ///< number of penalised margins
   std::string name;                  ///< mgcv's name
   std::vector<std::string> columns;  ///< names of the columns of an unpenalised space
@@ -352,7 +350,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   smooth.map = identity(1);
   smooth.null_space = identity(1);
   Matrix constant = identity(1);
-  std::vector<double> scales;  // S.scale of all margins
+  std::vector<double> scales;
   int size = 1;
   for (const Basis& margin : margins) size *= margin.size();
   for (std::size_t m = 0; m < margins.size(); ++m) {
@@ -562,8 +560,8 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     penalty.set_ranks = std::move(ranks);
     penalty.eigenvalues = Matrix();
   } else {
-    // Each of the other eigenvectors gets null-space functions added, so that the new penalty is zero on it;
-    // the basis of the null space changes so that the new penalty is diagonal in it.
+    // Adds null-space functions to each earlier eigenvector, so that the new penalty annihilates it. Changes
+    // the basis of the null space, so that the new penalty is diagonal in it.
     const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
     add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
     penalty.eigenvectors = Matrix(size, size);

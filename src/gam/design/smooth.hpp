@@ -19,14 +19,13 @@ struct SmoothBasis {
   Matrix eigenvalues;             ///< rank x penalties: see `Penalty`
   Matrix eigenvectors;            ///< K x rank, for several margins: see `Penalty`
   std::vector<int> set_ranks;     ///< for several penalties of one margin: see `Penalty`
-  Matrix levels;                  ///< for level deviations: see `Penalty`
+  Matrix levels;                  ///< for bs="sz": see `Penalty`
   Matrix of_level;
   int rank_of_level = 0;
-  Matrix null_space;                       ///< K x dimension, orthonormal: the unpenalised functions
-  std::vector<double> s_scale;             ///< mgcv's S.scale
-  std::vector<std::vector<double>> knots;  ///< knots of each variable
-  /// E, if a margin has `Basis::points`: maps the basis' own coefficients to mgcv's, to which `eigenvalues`
-  /// refer.
+  Matrix null_space;            ///< K x dimension, orthonormal: the unpenalised functions
+  std::vector<double> s_scale;  ///< mgcv's S.scale
+  std::vector<std::vector<double>> knots;
+  /// E, if a margin has `Basis::points`: the map to mgcv's coefficients, to which `eigenvalues` refer.
   Matrix values;
   double log_det_values = 0;               ///< log|det E|
   std::vector<double> constant;            ///< the coefficients of the constant 1
@@ -71,36 +70,37 @@ struct Constraint {
   Matrix null_space;  ///< K x (dimension - 1), orthonormal: the unpenalised functions under the constraint
 };
 
-/// `means`: the K column means of X; `values`: the basis' values, with their log|det|, or empty. Throws an
+/// `means`: the K column means of X; `values` and `log_det_values`: see `SmoothBasis`. Throws an
 /// `Error(input)` that names `label` if all means are zero.
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
                                      const Matrix& values = {}, double log_det_values = 0,
                                      const std::string& label = "a smooth");
 
-/// A margin under a sum-to-zero constraint; `means`: its column means over the rows.
+/// Absorbs a sum-to-zero constraint into a margin; `means`: its column means over the rows.
 [[nodiscard]] Basis centred_margin(Basis margin, std::span<const double> means);
 
-/// Removes the constant, with coefficients `constant`, from the range of penalties whose sum has full rank:
-/// each penalty becomes its minimum over all added constants, so that a constraint does not change the fit.
-/// The common null space is then `constant`, and several penalties have no common eigenvectors.
+/// Removes the constant, with coefficients `constant`, from the range of penalties whose sum has full rank.
+/// Each penalty becomes its minimum over all added constants, so that a constraint does not change the fit.
+/// The common null space is then the constant, and several penalties have no common eigenvectors.
 void free_constant(Penalty& penalty, std::span<const double> constant);
 
 /// Recomputes the properties of full-rank penalties after a constraint has removed one function.
 void restrict_to_constraint(Penalty& penalty);
 
-/// Maps coefficients to mgcv's, a row for each, for a smooth whose columns are centred and whose column
-/// `left_out` is dropped, as in bam. `coefficients`: of all columns, under any constraint; `constant`: the
+/// Returns the map to bam's coefficients of a smooth: bam centres the columns and drops column `left_out`.
+/// `coefficients`: the map to the coefficients of all columns, under any constraint; `constant`: the
 /// coefficients of the constant 1.
 [[nodiscard]] Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant,
                                     int left_out);
 
 /// Adds the penalty of select=TRUE: the squared norm, in mgcv's coefficients, of the part in the null space
-/// of the other penalties. `coefficients` maps to mgcv's coefficients. Nothing remains unpenalised. Source:
-/// Marra and Wood, Computational Statistics and Data Analysis 55 (2011), sec. 2.1.
+/// of the other penalties. `coefficients`: the map to mgcv's coefficients. The null space of all penalties is
+/// then empty. Source: Marra and Wood, Computational Statistics and Data Analysis 55 (2011), sec. 2.1.
 void penalise_null_space(Penalty& penalty, const Matrix& coefficients);
 
-/// `Penalty::eigenvectors` of the basis under the constraint: an unpenalised function is added to each
-/// eigenvector, so that it satisfies the constraint. Empty if there are none, or that is impossible.
+/// `Penalty::eigenvectors` under the constraint: an unpenalised function is added to each eigenvector, so
+/// that it satisfies the constraint. Empty if `eigenvectors` is empty, or the constraint is nearly orthogonal
+/// to the null space.
 [[nodiscard]] Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                               const Matrix& null_space, const Matrix& z);
 

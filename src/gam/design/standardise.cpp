@@ -17,19 +17,16 @@ namespace {
 
 using tessera::mpi::Communicator;
 
-/// A variable is made orthogonal to earlier ones if its squared residual is below this fraction of its
-/// squared norm.
+/// A variable is made orthogonal to earlier ones if its squared residual is below this share of its square.
 constexpr double collinear_share = 1e-4;
-/// A squared residual below this fraction is a linear dependence, which cannot be repaired. (R's lm: 1e-7,
-/// not squared.)
+/// A squared residual below this fraction is a linear dependence. (R's lm: 1e-7, not squared.)
 constexpr double dependent_share = 1e-14;
-/// An earlier variable is not subtracted if the part of the variable that it explains is smaller than this
-/// fraction of the final residual.
+/// An earlier variable is not subtracted if its part is below this fraction of the final residual.
 constexpr double negligible = 1e-3;
 
 using base::at;
 
-/// The variables to standardise: first, in order, those that are parametric terms by themselves.
+/// The variables to standardise. The first `alone` variables are parametric terms by themselves, in order.
 struct Chosen {
   std::vector<int> variables;
   std::size_t alone = 0;
@@ -131,7 +128,7 @@ class Measurer {
     return sums.front().values();
   }
 
-  /// *Collective.* Crossproducts of the first `count` variables, with the combinations so far.
+  /// *Collective.* Crossproducts of the first `count` variables, as transformed by `combinations_`.
   [[nodiscard]] Matrix crossproducts(std::size_t count) const {
     const std::vector<double> sums =
         summed(count * (count + 1) / 2, [&](std::size_t row, std::span<double> out) {
@@ -225,7 +222,7 @@ class Measurer {
   HostTeam& team_;
   std::vector<Extent> extents_;
   std::vector<double> centres_;
-  std::vector<double> factors_;  ///< by variable: the power of two that scales half its range
+  std::vector<double> factors_;  ///< powers of two that scale half the range of each variable
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
   /// Row j: variable j minus its projection on earlier variables, all centred and scaled.
   std::vector<std::vector<double>> combinations_;

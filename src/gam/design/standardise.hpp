@@ -24,8 +24,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct Standard {
   double factor = 1;    ///< x * factor is at most about 1
   NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
-  /// The residual of the centred variable given earlier variables, with the same scale, as a sum that begins
-  /// with the variable. Empty if its square exceeds 1e-4 of the variable's, or is only rounding.
+  /// The residual of the centred variable given earlier ones, with the same scale; the first part is the
+  /// variable. Empty if its square exceeds 1e-4 of the squared norm, or is only rounding.
   std::vector<NumericPart> orthogonal;
 };
 

@@ -11,9 +11,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A product of numeric variables: their indices in increasing order.
+/// A product of numeric variables, as increasing indices.
 using Variables = std::vector<int>;
-/// The level of each factor in a product.
+/// The level of each factor in a product, by variable index.
 using LevelCell = std::map<int, int>;
 using Sparse = std::map<int, double>;
 
@@ -22,11 +22,11 @@ constexpr int rewriting_limit = 8;
 
 using base::at;
 
-/// The columns that the user wrote for one term.
+/// The columns of one term before standardisation.
 struct StandardisedTerm {
   Variables numbers;
   std::vector<const Component*> factors;  ///< in the order of raw columns; the last one varies fastest
-  std::map<int, bool> has_first_level;    ///< by factor
+  std::map<int, bool> has_first_level;    ///< by variable index
   std::vector<int> column_of_raw;         ///< -1: none
   bool penalised = false;
 
@@ -101,7 +101,7 @@ class Span {
       }
       return add_first_level(*term, numbers, cell, factor, out, depth);
     }
-    // With one more factor: the columns of all its levels add up to the product.
+    // In a term with one more factor, the columns of all levels of this factor sum to the product.
     const Variables had = keys(cell);
     for (const StandardisedTerm& term : terms_) {
       const Variables all = term.factor_variables();
@@ -139,7 +139,7 @@ class Span {
     }
     return true;
   }
-  /// Rewrites the first level of a factor, which contrasts omit, as all levels together minus the others.
+  /// Rewrites a first level, which contrasts omit, as the sum over all levels minus the other levels.
   [[nodiscard]] bool add_first_level(const StandardisedTerm& term, const Variables& numbers,
                                      const LevelCell& cell, double factor, Sparse& out, int depth) const {
     for (const Component* left_out : term.factors) {
@@ -155,8 +155,7 @@ class Span {
   std::vector<StandardisedTerm> terms_;
 };
 
-/// The expanded product of components, each a sum of parts (x - centre) * factor: the coefficient of each
-/// product of variables.
+/// Expands a product of sums of parts (x - centre) * factor: the coefficient of each product of variables.
 std::map<Variables, double> multiplied_out(const std::vector<std::vector<NumericPart>>& components) {
   std::map<Variables, double> products{{{}, 1.0}};
   for (const std::vector<NumericPart>& parts : components) {
@@ -174,7 +173,8 @@ std::map<Variables, double> multiplied_out(const std::vector<std::vector<Numeric
   return products;
 }
 
-/// The combinations for the columns of term `index`, if its numeric components had the given parts.
+/// The combinations for the columns of term `index` if its numeric components have the given parts; nothing
+/// if other columns do not allow it.
 std::optional<std::vector<ColumnCombination>> combine(
     const Span& span, std::size_t index, const std::vector<std::vector<NumericPart>>& components) {
   const StandardisedTerm& term = span.term(index);

@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Arguments of a call, matched by R's rules: by name, which may be abbreviated, and then by position.
+/// Arguments of a call, matched by R's rules: first by name, which may be abbreviated, then by position.
 /// Members throw `Error(usage)`, with the position in the formula, for a value of another kind than
 /// requested. The call must outlive this object.
 class CallArguments {
@@ -39,7 +39,7 @@ class CallArguments {
   std::vector<const Syntax*> given_;
 };
 
-/// The text of the level for a number.
+/// The factor level of a number, as text.
 [[nodiscard]] std::string level_of(double number);
 
 }  // namespace TESSERA_NAMESPACE::gam

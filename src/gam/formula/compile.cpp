@@ -27,7 +27,7 @@ using Step = Expression::Step;
 using ValueKind = ValueType::Kind;
 
 constexpr double na_value = std::numeric_limits<double>::quiet_NaN();
-// The code of a value that is not among the levels.
+// The level code of a value that is not a level.
 constexpr double unseen = -2;
 
 struct NumericFunction {
@@ -87,8 +87,8 @@ struct Value {
   std::vector<std::string> levels{};
 };
 
-/// Translates a tree to steps. Without `Knowledge` it determines what the expression needs; unless
-/// `needs_knowledge` is then set, the result is valid for numeric columns.
+/// Translates a syntax tree to steps. Without `Knowledge`, finds the columns that the expression reads; its
+/// steps are then valid for numeric columns, unless `needs_knowledge` is set.
 class Compiler {
  public:
   Compiler(Knowledge* knowledge, int part) : knowledge_(knowledge), part_(part) {}
@@ -109,7 +109,7 @@ class Compiler {
   std::vector<Step> steps;
   std::vector<std::string> names;
   std::vector<std::string> numeric;  // columns that must be numeric
-  int columns = 1;                   // number of columns of the expression
+  int columns = 1;
   bool needs_knowledge = false;
 
  private:
@@ -161,8 +161,7 @@ class Compiler {
     return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
   }
 
-  /// The truth value for each level code of a logical column: its levels are FALSE and TRUE, or one of the
-  /// two.
+  /// The truth value of each level code of a logical column, which may lack FALSE or TRUE.
   static std::vector<double> truths_of(std::span<const std::string> levels) {
     std::vector<double> truths;
     for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);
@@ -234,7 +233,7 @@ class Compiler {
     const Syntax& right = syntax.children[op.swapped ? 0 : 1];
     const bool ordering = op.op == Op::less || op.op == Op::less_equal;
     const auto is_name = [](const Syntax& one) { return one.kind == Syntax::Kind::name; };
-    // In f == 1, f may be a factor, and 1 the name of a level: decide when the type is known.
+    // In f == 1, f may be a factor, and 1 the name of a level: the type of f decides.
     if (!ordering && (is_name(left) || is_name(right))) needs_knowledge = true;
     const std::size_t begin = steps.size();
     Value a = compile(left, stack);
@@ -253,7 +252,7 @@ class Compiler {
     return {.kind = ValueKind::logical};
   }
 
-  /// Replaces the steps of a constant number by those of its text.
+  /// Replaces a constant number by a character value with the same text.
   void make_text(const Syntax& syntax, Value& value, std::size_t begin, std::size_t end) {
     const auto numbers = constant_numbers(syntax);
     if (!numbers || numbers->size() != 1) return;
@@ -294,7 +293,7 @@ class Compiler {
     steps.push_back(codes(b, unseen - 1));
   }
 
-  /// x %in% c(...), which is never missing.
+  /// x %in% c(...), which is FALSE for a missing x.
   Value membership(const Syntax& syntax, std::size_t stack) {
     const Syntax& set = syntax.children[1];
     const Value value = any(syntax.children[0], stack);
@@ -509,7 +508,7 @@ class Compiler {
     return value;
   }
 
-  /// The levels of a factor of numbers, which the call may give as texts.
+  /// The argument `levels` for a numeric x; texts are parsed as numbers.
   static std::optional<std::vector<double>> numbers_of_levels(const CallArguments& given) {
     const auto texts = given.texts("levels");
     if (!texts) return std::nullopt;
@@ -540,7 +539,7 @@ class Compiler {
     value.levels = wanted;
   }
 
-  /// Sorts levels as R sorts texts, but in byte order.
+  /// Sorts the levels of a character value; unlike R, in byte order.
   void sort_levels(Value& value) {
     std::vector<std::string> sorted = value.levels;
     std::ranges::sort(sorted);
@@ -581,7 +580,7 @@ class Compiler {
     return value;
   }
 
-  /// The statistic over all rows of the value on top of the stack.
+  /// A statistic, over all rows, of the operand on top of the stack.
   std::vector<double> measured(Statistic::Kind kind, const Syntax& syntax, std::vector<double> arguments,
                                std::size_t size) {
     needs_knowledge = true;
@@ -594,14 +593,14 @@ class Compiler {
                               .steps = {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()},
                               .columns = names,
                               .arguments = std::move(arguments)});
-    // Checks the count, since a model file may contain any numbers.
+    // Checks the count, because a model file may contain any numbers.
     if (size > 0 && found.size() != size)
       formula_error(syntax.position,
                     "{}: the model stores {} numbers for it, but it needs {}: fit the model again",
                     deparse(syntax), found.size(), size);
     return found;
   }
-  /// The index of the first step of the operand on top of the stack, at or after the step `least`.
+  /// Index of the first step of the operand on top of the stack; at least `least`.
   [[nodiscard]] std::size_t operand_begin(std::size_t least) const {
     int wanted = 1;
     std::size_t at = steps.size();
@@ -671,8 +670,7 @@ class Compiler {
     return value;
   }
 
-  /// Breaks as in R's cut.default: intervals of equal length, whose outer ends are extended by a thousandth
-  /// of the range.
+  /// As in R's cut.default: equal intervals, with both ends extended by a thousandth of the range.
   static std::vector<double> equal_intervals(double least, double largest, int count) {
     double width = largest - least;
     double from = least;
@@ -740,7 +738,7 @@ class Compiler {
     return {};
   }
 
-  /// contr.poly(f, degree): one column of the term of an ordered factor.
+  /// contr.poly(f, degree): one polynomial contrast of an ordered factor.
   Value polynomial_of_levels(const Syntax& syntax, std::size_t stack) {
     const CallArguments given(syntax, {"x", "degree"});
     const Value value = any(given.first(), stack);
@@ -791,7 +789,7 @@ class Compiler {
     if (ends && ends->size() != 2)
       given.refuse(*given.find("Boundary.knots"), "Boundary.knots", "two numbers");
     if (ends) limits = {std::min((*ends)[0], (*ends)[1]), std::max((*ends)[0], (*ends)[1])};
-    // The arguments of the statistic: the two ends, then the probabilities of the knots between them.
+    // Arguments of the statistic: both limits, then the probabilities 0, 1 and those of the inner knots.
     std::vector<double> wanted = limits;
     wanted.insert(wanted.end(), {0.0, 1.0});
     for (int i = 1; !knots && i <= inner; ++i) wanted.push_back(i * (1.0 / (inner + 1)));
@@ -828,7 +826,7 @@ CompiledExpression compile(const Expression& expression, Knowledge& knowledge) {
 
 std::vector<Expression> expressions_from(const Syntax& syntax) {
   const std::string text = deparse(syntax);
-  // factor(x) of a column: read the levels as texts.
+  // factor(x) of a column: the texts of the column are the levels, even if they are numbers.
   if ((syntax.is_call("factor") || syntax.is_call("as.factor")) && syntax.children.size() == 1 &&
       syntax.children[0].kind == Syntax::Kind::name && syntax.argument_names[0].empty()) {
     Expression of_column = column_expression(syntax.children[0].text);

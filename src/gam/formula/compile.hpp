@@ -14,33 +14,32 @@
 /// 0 or 1.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The type of an expression's value.
 struct ValueType {
   enum class Kind { unknown, number, logical, factor };
   Kind kind = Kind::number;
   bool ordered = false;
-  std::vector<std::string> levels{};  ///< levels of a factor
+  std::vector<std::string> levels{};
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
 /// A statistic of an operand over all rows in which it is not missing.
 struct Statistic {
   enum class Kind {
-    levels,      ///< the distinct values of the operand, sorted
-    range,       ///< the minimum and the maximum
+    levels,  ///< the distinct values, sorted
+    range,
     moments,     ///< mean, sqrt(sum((x - mean)^2) / (n - 1)) and sqrt(sum(x^2) / (n - 1))
     polynomial,  ///< the recurrence for `Expression::Op::polynomial`, up to degree `arguments[0]`
     quantiles    ///< R's quantiles of type 7 at the probabilities `arguments[2…]`, of the values from
                  ///< `arguments[0]` to `arguments[1]`
   };
   Kind kind;
-  std::string call;  ///< text of the call, under which a model stores the result
+  std::string call;  ///< text of the call; key of the result in a model
   std::vector<Expression::Step> steps;
   std::vector<std::string> columns;  ///< columns that the steps read
   std::vector<double> arguments{};
 };
 
-/// Information for computed expressions: the types and levels of columns, and statistics.
+/// Provides the types and levels of columns, and statistics, to `compile`.
 class Knowledge {
  public:
   virtual ~Knowledge() = default;

@@ -15,10 +15,10 @@ namespace {
 using Kind = Syntax::Kind;
 using Numbers = std::optional<std::vector<double>>;
 
-// Maximum number of values, far above what any useful argument has.
+// Maximum number of values: more than any useful argument has.
 constexpr double most_values = 10'000;
 
-/// Recycles operands to equal length, as R does; empty if the lengths do not match.
+/// Applies a binary operator with R's recycling; empty if the lengths do not match.
 Numbers joined(const Syntax& tree) {
   const Numbers left = constant_numbers(tree.children[0]);
   const Numbers right = constant_numbers(tree.children[1]);
@@ -54,7 +54,7 @@ Numbers joined(const Syntax& tree) {
   return out;
 }
 
-/// An argument of a call: by its name, or else by its position among the unnamed arguments; null if absent.
+/// An argument by its exact name, or else by its position among the unnamed arguments; null if absent.
 const Syntax* argument(const Syntax& call, std::string_view name, std::size_t place) {
   std::size_t unnamed = 0;
   const Syntax* placed = nullptr;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates expressions for rows.
 #include "base/math/normal.hpp"
 #include "base/math/trigonometric.hpp"
 #include "gam/formula/expression.hpp"
@@ -90,7 +89,7 @@ double place_in(const Step& step, double value) {
   return found == step.table.end() ? step.number : static_cast<double>(found - step.table.begin());
 }
 
-/// The index of a value in a large sorted table (`index` of the step is then 1), by binary search.
+/// `place_in` by binary search, for a sorted table (`index` of the step is 1).
 double place_among_sorted(const Step& step, double value) {
   if (std::isnan(value)) return value;
   const auto found = std::lower_bound(step.table.begin(), step.table.end(), value);
@@ -122,7 +121,7 @@ double polynomial(const Step& step, double x) {
          std::sqrt(square[step.index]);
 }
 
-/// The spline sum_j weights[j] B_j(x). Outside the knots, the polynomial of the outermost cell is continued.
+/// The spline sum_j weights[j] B_j(x). Outside the knots, the outermost polynomial is extrapolated.
 double spline_sum(std::span<const double> knots, std::span<const double> weights, std::size_t degree,
                   double x) {
   std::size_t cell = degree;
@@ -141,8 +140,8 @@ double spline_sum(std::span<const double> knots, std::span<const double> weights
   return d[degree];
 }
 
-/// The value of a spline. The step's `table` has the degree, the number of knots, both ends, the knots and
-/// the weights; `index` is 1 for linear extrapolation.
+/// The step's `table` has the degree, the number of knots, both ends, the knots and the weights; `index` is 1
+/// for linear extrapolation.
 double spline(const Step& step, double x) {
   if (std::isnan(x)) return x;
   const auto degree = static_cast<std::size_t>(step.table[0]);
@@ -164,7 +163,7 @@ template <std::size_t strip, class ValueOf>
 void evaluate_strip(std::span<const Step> steps, std::size_t rows, const ValueOf& value_of, double* values) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): zeroing would cost time in every row
   std::array<std::array<double, strip>, max_stack + 1> stack;
-  std::size_t top = 0;  // number of operands on the stack
+  std::size_t top = 0;
   const auto push = [&](const auto& value_at) {
     for (std::size_t i = 0; i < rows; ++i) stack[top][i] = value_at(i);
     ++top;

@@ -26,11 +26,11 @@ using Kind = Syntax::Kind;
 using ParsedTerm = std::vector<int>;
 using Terms = std::vector<ParsedTerm>;
 
-// Limit for (a + b + …)^k, which grows without bound; any model that can be fitted has far fewer terms.
+// Limit for (a + b + …)^k, whose number of terms grows exponentially with the variables.
 constexpr std::size_t max_terms = 4096;
 
-/// Expands the right-hand side to its terms, by R's algebra of formulas: a*b, a/b, (a + b)^2, -1 (Wilkinson
-/// and Rogers, Applied Statistics 22 (1973), 392).
+/// Expands the right-hand side to terms by R's formula algebra: a*b, a/b, (a + b)^2, -1. Source: Wilkinson
+/// and Rogers, Applied Statistics 22 (1973), 392.
 class TermExpansion {
  public:
   explicit TermExpansion(FormulaTerms& formula) : formula_(formula) {}
@@ -41,8 +41,8 @@ class TermExpansion {
     // Order of R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
                      [](const ParsedTerm& a, const ParsedTerm& b) { return a.size() < b.size(); });
-    // mgcv writes the parametric part as a formula, which terms() parses again. So the variables of a product
-    // are in the order in which this second formula first names them.
+    // mgcv writes the parametric part as a formula, and terms() parses it again. So the variables of a
+    // product are in the order in which this second formula first names them.
     std::vector<int> order(variables_.size(), -1);
     int named = 0;
     for (const ParsedTerm& term : terms) {
@@ -61,7 +61,7 @@ class TermExpansion {
  private:
   // A sum, in which smooths, offsets and the intercept are allowed.
   Terms sum(const Syntax& tree) {
-    // A long sum is a left-leaning chain of operators: iterate along it, since a recursion could be too deep.
+    // A long sum is a left-leaning chain of operators. The loop avoids a recursion that could be too deep.
     std::vector<const Syntax*> signs;
     const Syntax* first = &tree;
     for (; first->is_binary("+") || first->is_binary("-"); first = first->children.data())
@@ -75,7 +75,7 @@ class TermExpansion {
     return terms;
   }
 
-  // Parses one summand. Collects its errors, so that all errors of a formula are reported at once.
+  // Collects the errors of one summand, so that all errors of a formula are reported at once.
   Terms addend(const Syntax& tree) {
     try {
       return term(tree);
@@ -430,7 +430,6 @@ void read_response(const Syntax& tree, FormulaTerms& formula) {
 
 namespace {
 
-/// Parses response ~ terms.
 FormulaTerms with_response(const Syntax& tree) {
   if (tree.children[0].is_binary("~"))
     formula_error(tree.position, "the formula has a second '~': write one");
@@ -451,8 +450,7 @@ bool read_numbers(const Syntax& tree, std::vector<double>& numbers) {
   return tree.kind == Kind::number;
 }
 
-/// The linear predictors that share terms, from 0, for the left-hand side 1 + 2 after `own` formulas of
-/// linear predictors.
+/// The linear predictors, from 0, on the left-hand side of 1 + 2 ~ terms. `own`: number of predictors.
 std::vector<int> readers_of(const Syntax& tree, int own) {
   std::vector<double> numbers;
   if (!read_numbers(tree, numbers))
@@ -529,7 +527,7 @@ FormulaTerms parse_terms(std::string_view text) {
 
 namespace {
 
-/// Finds the positions of '.' among the terms of the tree, from left to right.
+/// Positions of '.' among the terms of the tree, from left to right.
 void find_points(const Syntax& tree, std::vector<std::size_t>& places) {
   if (tree.is_name(".")) places.push_back(tree.position);
   if (tree.kind != Kind::call) {

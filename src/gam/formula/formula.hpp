@@ -15,17 +15,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// One margin of a smooth.
 struct MarginSpec : BasisOptions {
   Expression variable;
   std::vector<Expression> others;  ///< the second and later variables of an isotropic smooth
-  std::string basis = "ps";        ///< the name of an available basis
+  std::string basis = "ps";
   bool centred = false;  ///< whether the functions sum to zero over the rows, as in a margin of ti()
   /// Whether the margin's penalty is omitted (fx); for all margins see `SmoothSpec::fixed`.
   bool fixed = false;
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
-  /// Calls `use(variable)` for each variable of the margin, in order.
   template <class Use>
   void for_each_variable(const Use& use) const {
     use(variable);
@@ -37,16 +35,15 @@ struct MarginSpec : BasisOptions {
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
-  /// Whether it is ti(): a tensor product of constrained margins, not constrained further.
+  /// ti(): a tensor product of margins with constraints, without a constraint on the product.
   bool interaction = false;
   bool normalise = true;  ///< whether to reparameterise each margin (te's np)
-  /// `by_spaces`: t2(). Each margin has a penalised and an unpenalised space. Each product of one space per
-  /// margin has a ridge penalty, except the product of all unpenalised spaces. `full`: each function of an
-  /// unpenalised space is a space of its own.
+  /// `by_spaces`: t2(). Each margin is split into a penalised and an unpenalised space. Each product of one
+  /// space per margin has a ridge penalty, except the product of the unpenalised spaces. `full`: each
+  /// function of an unpenalised space is a separate space.
   bool by_spaces = false;
   bool full = false;
-  std::vector<int> orders;  ///< t2()'s ord: keeps products with these numbers of penalised margins; empty:
-                            ///< all products
+  std::vector<int> orders;  ///< t2()'s ord: numbers of penalised margins; empty: all products
   /// bs="fs" or "sz": a curve for each level of a factor. Until the types of its variables are known
   /// (design/model_terms.hpp), one margin has all variables. Then the first margin has the numeric ones, and
   /// each later margin is a random effect of one factor.
@@ -54,16 +51,16 @@ struct SmoothSpec {
   bool sum_to_zero = false;  ///< whether the curves add up to zero over the levels of each factor (bs="sz")
   std::optional<Expression> by;
   std::string label;  ///< R's label: "s(x)", "te(x,z)", "s(x):fac" (before levels are appended)
-  /// Smooths with the same id share smoothing parameters. They have the basis of the first one, constructed
-  /// from the variables of all. Empty: no id.
+  /// Smooths with the same id share smoothing parameters. They have the basis of the first of these smooths,
+  /// constructed from the variables of all. Empty: no id.
   std::string id;
   bool fixed = false;      ///< whether there is no penalty (fx)
   std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
   /// The argument pc: the point where the smooth is zero; empty: the smooth sums to zero over the rows.
   std::vector<double> point;
   bool select = false;  ///< whether the null space of the penalties is penalised too
-  /// With `select`: whether the constraint drops a column, as in bam. Otherwise it rotates all columns, as in
-  /// gam, which fits several linear predictors: the penalty of the null space then differs.
+  /// With `select`: whether the sum-to-zero constraint drops a column, as in bam, or rotates all columns, as
+  /// in gam with several linear predictors. The penalty of the null space depends on this choice.
   bool drops_column = true;
   /// Whether mgcv's side conditions of nested smooths apply to this smooth.
   [[nodiscard]] bool is_side_constrained() const;
@@ -78,43 +75,39 @@ struct ParametricTerm {
   friend bool operator==(const ParametricTerm&, const ParametricTerm&) = default;
 };
 
-/// A parsed formula (`Formula` is the public value). A list of formulas, for a family with several linear
-/// predictors, is the first one with `further` ones, of which only the terms are used.
+/// A parsed formula (`Formula` is the public type). For a list of formulas, this is the first one; `further`
+/// has the other formulas, of which only the terms are used.
 struct FormulaTerms {
-  std::string text;     ///< the user's text, with normalised blanks; of a list its whole text
+  std::string text;     ///< the user's text, with normalised blanks; for a list, the whole list
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
   /// For cbind(): successes + failures, by which prior weights are multiplied.
   std::optional<Expression> trials{};
   std::optional<Expression> limit{};  ///< for cbind(y, limit) of a censored family: its second column
-  std::vector<Expression> columns{};  ///< of cbind()
+  std::vector<Expression> columns{};  ///< both arguments of cbind()
   bool intercept = true;
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as in R's terms()
   std::vector<SmoothSpec> smooths;
   std::vector<Expression> offsets;
-  std::vector<Expression> model_frame{};  ///< variables of terms that were rewritten, without offsets: see
-                                          ///< model_terms.hpp
+  std::vector<Expression> model_frame{};  ///< original variables of rewritten terms, without offsets
   /// Whether the formula has '.', for all columns of the table: see `with_columns`.
   bool all_columns = false;
-  std::vector<FormulaTerms> further{};  ///< of the second and later predictors, then of shared terms
-  /// Of shared terms, 1 + 2 ~ s(x) - 1: the linear predictors that they are added to, from 0; else empty.
+  std::vector<FormulaTerms> further{};  ///< formulas of the second and later predictors, then of shared terms
+  /// For shared terms, 1 + 2 ~ s(x) - 1: their linear predictors, from 0; otherwise empty.
   std::vector<int> readers{};
 
   /// Number of formulas: one for each linear predictor, and for each set of shared terms.
   [[nodiscard]] int predictors() const noexcept { return 1 + static_cast<int>(further.size()); }
   /// Number of formulas of shared terms, which are the last ones.
   [[nodiscard]] int shared() const noexcept;
-  /// For each formula the linear predictors that its terms are added to; empty: no terms are shared.
+  /// For each formula, the linear predictors to which its terms are added; empty: no terms are shared.
   [[nodiscard]] std::vector<std::vector<int>> all_readers() const;
-  /// The terms of a formula.
   [[nodiscard]] const FormulaTerms& of_predictor(int index) const {
     return index == 0 ? *this : further[static_cast<std::size_t>(index) - 1];
   }
-  /// The offsets of all predictors.
   [[nodiscard]] std::vector<Expression> all_offsets() const;
   /// Every variable of the right-hand sides and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Texts of the variables that must be numeric: those of smooths other than re, mrf, fs and sz, and of
-  /// offsets.
+  /// Variables that must be numeric: offsets, and those of smooths other than re, mrf, fs and sz.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 
@@ -130,7 +123,7 @@ struct FormulaTerms {
 /// terms that linear predictors 1 and 2 share, with the same coefficients.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
-/// The formula for a censored family, to which cbind(y, limit) has a number and its limit.
+/// Converts a formula for a censored family: the arguments of cbind(y, limit) become response and limit.
 [[nodiscard]] FormulaTerms with_limits(FormulaTerms formula);
 
 /// The text of a formula with '.' replaced by the sum of all columns, except columns that the response reads

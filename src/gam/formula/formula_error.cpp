@@ -44,7 +44,7 @@ std::string FormulaError::in_lines(std::string_view formula) const {
   for (std::size_t i = 0; i < formula.size(); ++i) {
     const auto byte = static_cast<unsigned char>(formula[i]);
     text += byte < 0x20 || byte == 0x7f ? ' ' : formula[i];
-    const bool continues = (byte & 0xc0) == 0x80;  // a further byte of a UTF-8 character
+    const bool continues = (byte & 0xc0) == 0x80;  // continuation byte of UTF-8
     if (!continues) mark(i);
   }
   mark(formula.size());

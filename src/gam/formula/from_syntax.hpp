@@ -7,10 +7,9 @@
 
 #include <string_view>
 
-/// Converts syntax trees to parts of a formula, such as smooths.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether a function of formulas makes a smooth: s, te, ti or t2.
+/// Whether the function is s, te, ti or t2.
 [[nodiscard]] bool is_smooth(std::string_view function);
 
 /// Converts a call of s, te, ti or t2, with mgcv's defaults and its rules for k and m. Throws `Error(usage)`

@@ -6,8 +6,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 std::vector<double> polynomial_contrast(std::size_t levels, std::size_t degree) {
-  // Gram's polynomials at equally spaced points around 0, by their recurrence, with positive leading
-  // coefficients.
+  // Gram polynomials at equally spaced points around 0, with positive leading coefficients.
   const auto n = static_cast<double>(levels);
   std::vector<double> before(levels, 0);
   std::vector<double> now(levels, 1 / std::sqrt(n));

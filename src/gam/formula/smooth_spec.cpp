@@ -43,7 +43,7 @@ int integer(const Syntax& value, std::string_view argument) {
   return negative ? -result : result;
 }
 
-/// The elements of `c(…)`; if it is a single value, that value.
+/// The elements of `c(…)`, or the single value.
 std::vector<const Syntax*> elements(const Syntax& value, std::string_view vector = "c") {
   if (!value.is_call(vector)) return {&value};
   std::vector<const Syntax*> result;
@@ -196,8 +196,7 @@ bool is_given_k(const Syntax* k) {
   return k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 means the default
 }
 
-/// Sets m and k of one margin. For a margin of d variables in te(), the default of k is 5^d, and the minimum
-/// 3.
+/// For a margin of d variables in te(), the default of k is 5^d, and the minimum 3.
 void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   const bool tensor = call.text != "s";
   if (m != nullptr) {
@@ -222,8 +221,7 @@ void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& 
   }
 }
 
-/// The value of an argument for one margin: the argument is a single value for all margins, or a vector with
-/// one for each.
+/// The value for one margin, of an argument with a single value for all margins or with one value for each.
 const Syntax* of_margin(const Syntax* value, std::string_view argument, std::size_t margin,
                         std::size_t margins, std::string_view vector = "c") {
   if (value == nullptr) return nullptr;
@@ -283,8 +281,9 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   return sizes;
 }
 
-/// Reads the points of a basis from xt=list(…). `known`: an element that is read elsewhere. Any other element
-/// is rejected if it would change the basis; otherwise it has no effect, as in mgcv.
+/// Reads max.knots and seed of a basis of points, or bs of bs="ad", from xt=list(…). `known`: an element that
+/// is read elsewhere. Any other element is rejected if it would change the basis; otherwise it has no effect,
+/// as in mgcv.
 void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
   const bool has_points = basis_of(margin.basis).several;
   const auto ignore = [&](const std::string& what) {
@@ -327,12 +326,11 @@ bool truth_of(const Syntax& value, std::string_view name) {
   return *truth;
 }
 
-/// A truth value in a vector in which TRUE and FALSE may have become numbers.
+/// TRUE, FALSE or a number: `with_constants` converts c(TRUE, FALSE) to c(1, 0).
 bool truth_or_number(const Syntax& value, std::string_view name) {
   return value.kind == Kind::number ? value.number != 0 : truth_of(value, name);
 }
 
-/// Reads mc= for one margin of ti().
 bool is_centred(const Syntax* value) {
   return value == nullptr || is_missing(*value) || truth_or_number(*value, "mc");
 }
@@ -362,7 +360,7 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
-/// Reads ord= of t2(): whole numbers from 0 to the number of margins; larger numbers have no effect.
+/// Reads ord= of t2(). Orders above the number of margins have no effect.
 void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("ord");
   if (value == nullptr || is_missing(*value)) return;
@@ -502,8 +500,7 @@ SmoothSpec smooth_from(const Syntax& given) {
                     smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()");
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
-    // The defaults of bs="sz" depend on the number of numeric variables, whose types are not known yet:
-    // settle them later.
+    // bs="sz": the defaults need the number of numeric variables, which is not known yet.
     smooth.margins.push_back(smooth.sum_to_zero ? as_written : std::move(margin));
   }
 

@@ -10,11 +10,11 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Second derivatives of the first (or last) cubic B-splines at an end.
+/// Second derivatives of all cubic B-splines at the lower or the upper end.
 std::vector<double> second_derivatives(std::span<const double> knots, std::size_t count, bool at_upper) {
   std::vector<double> out(count);
-  // B'' of a cubic B-spline at x is a combination of linear B-splines. At an end only one of these is not
-  // zero: it is 1.
+  // The second derivative is a combination of linear B-splines. At an end, one of them is 1, and the others
+  // are 0.
   const auto slope = [&](std::size_t j, std::size_t degree) {
     const double width = knots[j + degree] - knots[j];
     return width > 0 ? static_cast<double>(degree) / width : 0;
@@ -30,7 +30,7 @@ std::vector<double> second_derivatives(std::span<const double> knots, std::size_
   return out;
 }
 
-/// Householder vectors of the QR of two columns, like those of LINPACK's dqrdc, which R's qr() uses.
+/// Householder vectors of the QR factorisation of two columns, as in LINPACK's dqrdc, which R's qr() uses.
 void householder(std::array<std::vector<double>, 2>& columns) {
   const std::size_t rows = columns[0].size();
   for (std::size_t l = 0; l < 2; ++l) {

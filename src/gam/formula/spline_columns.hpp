@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The columns of ns() and bs() of R's package splines, each a combination of B-splines.
+/// The columns of ns() and bs() of R's package splines, as combinations of B-splines.
 struct SplineColumns {
   bool natural = false;  ///< whether second derivatives are 0 at both ends (ns)
   int degree = 3;

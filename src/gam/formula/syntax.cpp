@@ -10,8 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Limits of nesting and length, which prevent stack overflow: a chain of operators is a tree as deep as the
-// chain is long.
+// Limits that prevent stack overflow: a chain of operators is a tree as deep as the chain is long.
 constexpr int max_depth = 100;
 constexpr int max_operators = 4096;
 
@@ -26,7 +25,7 @@ bool continues_name(char c) {
   return starts_name(c) || is_digit(c) || c == '.' || c == '_';
 }
 
-/// Words that are constants, and can be names only within backquotes.
+/// Constants, which can be names only within backquotes.
 bool is_constant(std::string_view word) {
   constexpr std::array<std::string_view, 6> constants{"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"};
   return std::find(constants.begin(), constants.end(), word) != constants.end();
@@ -315,8 +314,8 @@ bool is_syntactic(std::string_view name) {
   return good_start && std::all_of(name.begin(), name.end(), continues_name);
 }
 
-// Prints the fewest digits that determine the value, because models are read back from texts. This is R's
-// text if 15 digits suffice; otherwise R prints fewer. Exponential notation is used only if it is shorter.
+// Prints the fewest digits that determine the value, because models are read back from text. R prints the
+// same if 15 digits suffice, and otherwise fewer digits. Exponential notation is used only if it is shorter.
 std::string deparse_number(double value) {
   int digits = 1;
   std::string shortest = fmt::format("{:.0e}", value);

@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
-/// Syntax trees of formulas, by the grammar of R: structure only, without meaning.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A node of the tree.
+/// A node of the syntax tree of a formula, by R's grammar.
 ///
-/// `log(e + 1)` is a call "log" with one argument, the binary "+" of a name and a number. Parentheses
-/// are kept as groups, since R keeps them in the names of its terms.
+/// `log(e + 1)` is a call "log" with one argument, the binary "+" of a name and a number. Parentheses are
+/// kept as groups, because R keeps them in the names of its terms.
 struct Syntax {
   enum class Kind { number, name, constant, text, call, group, unary, binary };
 
@@ -26,8 +25,7 @@ struct Syntax {
   double number = 0;
   std::vector<Syntax> children;             ///< arguments or operands
   std::vector<std::string> argument_names;  ///< names of a call's arguments; "": no name
-  std::size_t position = 0;                 ///< position of the first character; for a binary operator, of
-                                            ///< the operator
+  std::size_t position = 0;                 ///< of the first character, or of a binary operator
   [[nodiscard]] bool is_name(std::string_view name) const { return kind == Kind::name && text == name; }
   [[nodiscard]] bool is_constant(std::string_view name) const {
     return kind == Kind::constant && text == name;
@@ -36,14 +34,13 @@ struct Syntax {
   [[nodiscard]] bool is_binary(std::string_view op) const { return kind == Kind::binary && text == op; }
 };
 
-/// Parses one formula or expression with R's operators, weakest first: `~`, `|`, `&`, `!`, comparisons, `+`
-/// and
-/// `-`, `*` and `/`, `%% %/% %in%`, `:`, unary `+` and `-`, `^` (from the right). Throws `Error(usage)` with
-/// the position and what was expected there.
+/// Parses one formula or expression. R's operators, weakest first, are: `~`, `|`, `&`, `!`, comparisons,
+/// binary `+` and `-`, `*` and `/`, `%% %/% %in%`, `:`, unary `+` and `-`, and the right-associative `^`.
+/// Throws `Error(usage)` with the position and what was expected there.
 [[nodiscard]] Syntax parse_syntax(std::string_view text);
 
-/// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". The text parses to
-/// the same tree: numbers have more than R's 15 digits if necessary.
+/// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". Parsing the text
+/// gives the same tree: numbers have more than R's 15 digits if necessary.
 [[nodiscard]] std::string deparse(const Syntax& syntax);
 
 /// A quoted text that parses to `text`.

@@ -18,13 +18,13 @@ namespace {
 
 using base::at;
 
-/// The cell that defines t in a slot; for a continuation it is the neighbouring cell.
+/// The cell that defines t in a slot; for an extrapolation, the neighbouring cell.
 std::size_t cell_of_slot(const Margin& margin, std::size_t slot) {
   return std::clamp<std::size_t>(slot, 1, margin.cells.size()) - 1;
 }
 
-/// Tabulates where a search among the breaks begins. The part of a value increases with the value, so breaks
-/// of earlier parts are below it, and breaks of later parts above.
+/// Tabulates the number of breaks before each part, where the search for a value in this part begins.
+/// `part_of_margin` increases with the value: all breaks of earlier parts are below it.
 void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double>& numbers) {
   constexpr int many = 64;
   if (table.uniform || table.cells < many) return;
@@ -33,7 +33,7 @@ void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double
   std::vector<int> counts(at(table.parts));
   for (const double one : margin.breaks) ++counts[at(part_of_margin(table, one))];
   table.breaks_of_part = *std::ranges::max_element(counts);
-  // Padding, since a search may read beyond the last break.
+  // Padding: a search may read beyond the last break.
   numbers.insert(numbers.end(), at(table.breaks_of_part), std::numeric_limits<double>::quiet_NaN());
   table.breaks_before = static_cast<std::int64_t>(numbers.size());
   int before = 0;
@@ -43,7 +43,7 @@ void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double
   }
 }
 
-/// For each slot, the coefficients of its four values, as cubics in t.
+/// For each slot, the cubics of its four values, as 4 powers of t x 4 values.
 std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
   const auto cells = margin.cells.size();
   std::vector<std::array<double, 16>> out(cells + 2);
@@ -66,7 +66,7 @@ std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
   return out;
 }
 
-/// Fills in all members of a margin's table except the cubics.
+/// Tabulates a margin, except its cubics.
 MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   MarginTable table;
   table.cells = margin.cell_count();
@@ -93,8 +93,7 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   return table;
 }
 
-/// For each slot, the coefficients of the dense columns (`combinations` of the margin's columns), as cubics
-/// in t.
+/// For each slot, the cubics of the dense columns, as 4 powers of t x columns.
 void tabulate(const Margin& margin, const Matrix& combinations, std::vector<double>& numbers) {
   const std::vector<std::array<double, 16>> slots = powers_of_slots(margin);
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {

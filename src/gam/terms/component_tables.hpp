@@ -10,15 +10,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Components as tables, with the numbers and variables to which these refer.
+/// Tables of components, with the numbers and variables to which their offsets refer.
 struct ComponentTables {
   std::vector<ComponentTable> components;
   std::vector<double> numbers;
   std::vector<int> part_variables;                          ///< variables of the parts of numeric components
-  std::vector<std::shared_ptr<const FarField>> far_fields;  ///< by component, CPU only; null: none
+  std::vector<std::shared_ptr<const FarField>> far_fields;  ///< one for each component, CPU only; null: none
 
-  /// Adds a component. The numbers of dense components are appended by `finish`, so that the other offsets do
-  /// not depend on the number of points.
+  /// The numbers of dense components are appended by `finish`: other offsets then do not depend on the number
+  /// of points.
   void add(const Component& component);
   void finish();
 
@@ -26,8 +26,7 @@ struct ComponentTables {
   std::vector<double> dense_numbers_;
 };
 
-/// Increasing offsets of the nonzeros of a product of components, relative to the first nonzero, if component
-/// i has the stride `strides[i]`.
+/// Offsets of the nonzeros of a product of components, relative to the first nonzero, in increasing order.
 [[nodiscard]] std::vector<int> nonzero_offsets(std::span<const Component> components,
                                                std::span<const int> strides);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
+// Values of splines and of dense columns at points, compiled for each SIMD width: see base/each_width.hpp.
 
-/// `breaks_up_to` for several points at a time, so that independent steps overlap in the processor.
+/// `breaks_up_to` for several points at a time, so that the CPU overlaps their independent searches.
 TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* numbers, int count,
                                       const double* x, int* slots) {
   constexpr int together = 8;
@@ -24,8 +24,7 @@ TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* n
   for (; r < count; ++r) slots[r] = breaks_up_to(breaks, margin.cells + 1, x[r]);
 }
 
-/// Finds the slot of each point in a margin (see `Located`). If the cells are equal, this is
-/// `slot_among_equal_cells` for several points at a time.
+/// Finds the slot of each point; for uniform cells, this is `slot_among_equal_cells` with SIMD.
 TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, const double* x,
                                int* slots) {
   if (!margin.uniform) return find_among_breaks(margin, numbers, count, x, slots);
@@ -40,7 +39,7 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
 
-/// Finds the slots like `find_slots`, and replaces each x by t, its position within the slot.
+/// Finds the slots, and replaces each x by t, its position within the slot.
 TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbers, int count, double* x,
                                   int* slots) {
   if (margin.cyclic) {
@@ -67,13 +66,12 @@ TESSERA_TARGET void spline_values(const MarginTable& margin, const double* numbe
   }
 }
 
-/// Prefetches numbers into the L1 cache.
 TESSERA_TARGET void fetch(const double* numbers, std::ptrdiff_t count) {
   constexpr int of_line = 8;
   for (std::ptrdiff_t i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
 }
 
-/// Evaluates `dense_values` at each point. Prefetches, since tables of many cells exceed the L1 cache.
+/// `dense_values` at each point, with prefetching: tables of many cells exceed the L1 cache.
 TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
                                            const double* t, const int* slots, double* values) {
   const std::ptrdiff_t columns = component.columns;
@@ -91,7 +89,8 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
   }
 }
 
-/// out += the dense columns of a margin, computed from sums of powers of t by slot.
+/// Adds the dense columns of a margin, summed over points, to `out`. `sums`: the sums of t^0 to t^3 in each
+/// slot.
 TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double* numbers, const double* sums,
                                    double* out) {
   const int cells = component.margin.cells;
@@ -107,7 +106,7 @@ TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double
   }
 }
 
-/// out += the values at each point of a curve given by its cells.
+/// Adds the curve at each point to `out`. `cells`: see `curve_cells`.
 TESSERA_TARGET void add_curve_values(const double* cells, int count, const double* t, const int* slots,
                                      double* out) {
   for (int r = 0; r < count; ++r) {
@@ -116,7 +115,7 @@ TESSERA_TARGET void add_curve_values(const double* cells, int count, const doubl
   }
 }
 
-/// Isotropic columns at `count` points of a tile. `functions`: their values at `points_of_tile` points.
+/// `functions`: radial functions and polynomials, as functions x `points_of_tile`.
 TESSERA_TARGET void combine_functions(const ComponentTable& component, const double* numbers, int count,
                                       const double* functions, double* values) {
   const std::ptrdiff_t columns = component.columns;

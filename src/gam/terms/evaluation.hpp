@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-/// The values of a component in one row, from the same source on the host and in a kernel.
+/// Values of a component in one row; the same source compiles for host and kernels.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The variance, or 0 if it is negative because of rounding; NaN stays NaN.
@@ -19,14 +19,13 @@ inline double numeric_part(const double* standard, double x) {
   return (x - standard[0]) * standard[1];
 }
 
-/// The position of a value within a margin.
 struct Located {
-  int slot;   ///< cell + 1; slots 0 and cells + 1 are the continuations
+  int slot;   ///< cell + 1; slots 0 and cells + 1 are the linear extrapolations
   int first;  ///< first of four consecutive raw columns
   double t;
 };
 
-/// Which of the margin's `parts` contains a value; the first one for NaN.
+/// The index of the margin's part that contains a value; 0 for NaN.
 inline int part_of_margin(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_part;
   const double last = margin.parts - 1;
@@ -37,11 +36,11 @@ inline int part_of_margin(const MarginTable& margin, double x) {
 inline int slot_among_equal_cells(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_step;
   const double last = margin.cells;
-  // Here u > -1, so that truncation equals floor; NaN goes to slot 0.
+  // The argument is nonnegative, so truncation equals floor; NaN goes to slot 0.
   return static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
 }
 
-/// The first raw column of a slot. The continuation beyond an end has the columns of the cell at that end.
+/// The first raw column of a slot; for an extrapolation, of the cell at this end.
 inline int first_of_slot(const MarginTable& margin, int slot) {
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
   return cell * margin.stride;
@@ -61,12 +60,11 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
 
 /// Coefficients of a slot's cubics: 4 powers of t x 4 values.
 inline const double* cubics_at(const MarginTable& margin, const double* numbers, int slot) {
-  // If all cells have the same cubics, read those of one: all lanes of a warp then read the same address.
+  // If all cells have the same cubics, reads the first cell: all lanes of a warp then read the same address.
   const bool inside = slot > 0 && slot <= margin.cells;
   return numbers + margin.cubics + std::int64_t{16} * (margin.alike && inside ? 1 : slot);
 }
 
-/// The four values of a margin at a located point.
 inline void local_values(const MarginTable& margin, const double* numbers, const Located& at,
                          double* values) {
   const double* c = cubics_at(margin, numbers, at.slot);
@@ -78,7 +76,6 @@ inline const double* dense_cubics_at(const ComponentTable& component, const doub
   return numbers + component.combinations + std::int64_t{4} * component.columns * slot;
 }
 
-/// The values of the dense columns of a margin.
 inline void dense_values(const ComponentTable& component, const double* __restrict numbers, double x,
                          double* __restrict values) {
   const Located at = locate(component.margin, numbers, x);
@@ -88,8 +85,8 @@ inline void dense_values(const ComponentTable& component, const double* __restri
     values[k] = cubic(c[k], c[columns + k], c[2 * columns + k], c[3 * columns + k], at.t);
 }
 
-/// Calls `use(i, value)` for each of the functions that isotropic columns combine, evaluated at u, the
-/// variables minus their shifts.
+/// Calls `use(i, value)` for each radial function and polynomial of isotropic columns. `u`: the variables
+/// minus their shifts.
 template <class Use>
 inline void for_each_isotropic_function(const ComponentTable& component, int variables,
                                         const double* __restrict numbers, const double* u, const Use& use) {
@@ -110,14 +107,14 @@ inline void for_each_isotropic_function(const ComponentTable& component, int var
   }
 }
 
-// In a device function an array with a variable index would not stay in registers.
+// Unrolled in device functions: an array with a variable index would not stay in registers.
 #ifdef __CUDACC__
 #define TESSERA_UNROLL _Pragma("unroll")
 #else
 #define TESSERA_UNROLL
 #endif
 
-/// Replaces `count` values by their Kronecker product with `more` other values, whose index varies fastest.
+/// In-place Kronecker product of `count` values with `more` others, whose index varies fastest.
 inline void expand(double* values, int count, const double* others, int more) {
   TESSERA_UNROLL
   for (int k = count - 1; k >= 0; --k) {

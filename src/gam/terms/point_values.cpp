@@ -16,7 +16,7 @@ namespace {
 
 using base::at;
 
-/// Number of points whose sums are held in registers together.
+/// Number of points whose sums are in registers at once.
 constexpr int points_of_tile = 8;
 
 #define TESSERA_TEXT "gam/terms/curve_values_text.hpp"
@@ -97,7 +97,7 @@ int PointEvaluator::multiply_in(int component_index, bool is_first, int nonzeros
     }
     return nonzeros;
   }
-  // Values are expanded in place, so the last point is processed first.
+  // Values are expanded in place, from the last point to the first.
   const auto grow = [&](auto times) {
     for (int r = points.count - 1; r >= 0; --r) {
       double* from = values + static_cast<std::ptrdiff_t>(r) * nonzeros;
@@ -131,7 +131,7 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
       break;
     case ComponentKind::factor:
       for (int r = 0; r < points.count; ++r) {
-        // In a prediction, a level of a random effect that the model lacks has no column.
+        // In a prediction, a level that the model lacks has a negative code, and contributes zero.
         const std::int32_t level = points.codes[component.variable][index[r]];
         first[r] = std::max(level, 0);
         values[r] = level < 0 ? 0 : 1;

@@ -11,30 +11,29 @@
 #include <span>
 #include <vector>
 
-/// The values of terms on the host, for several points at once: rows of a table, or other points.
+/// Evaluates terms on the host, at several points at once.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Points as columns of variables, indexed like the variables of the components.
+/// Points as columns of variables, which `Component::variable` indexes.
 struct Points {
   const NumberView* numbers;         ///< one column per variable; not read for factors
   const std::int32_t* const* codes;  ///< level codes of factors
-  const std::size_t* index;          ///< each point's index in the columns
+  const std::size_t* index;          ///< row of each point in the columns
   int count;
 };
 
-/// True for a function of one numeric variable with a margin.
 [[nodiscard]] inline bool is_curve(const ComponentTable& component) {
   return component.kind == ComponentKind::spline ||
          (component.kind == ComponentKind::dense && component.parts == 0);
 }
 
-/// Numbers per slot of a curve, which is the sum of a component's columns times coefficients: in each slot
-/// one cubic in t = (x - begin) / width.
+/// A curve is a linear combination of a component's columns. `curve_cells` returns this many numbers for each
+/// slot: the coefficients of a cubic in t.
 inline constexpr int numbers_of_cell = 4;
 [[nodiscard]] std::vector<double> curve_cells(const ComponentTable& component, const double* numbers,
                                               const double* coef);
 
-/// Adds a curve's columns, summed over points, to `out`. They are computed from sums of powers of t by slot.
+/// Adds the dense columns, summed over points, to `out`. `sums`: see `PointEvaluator::add_moments`.
 void add_columns_of_moments(const ComponentTable& component, const double* numbers, const double* sums,
                             double* out);
 
@@ -44,9 +43,9 @@ class PointEvaluator {
   /// Allocates buffers for `points` points at once; `tables` must outlive this object.
   PointEvaluator(const ComponentTables& tables, int points);
 
-  /// Values of the product of components [begin, end), `nonzeros` per point; the last component varies
-  /// fastest. Calls `place(i, first)` for each component i in order; `first`: its first nonzero raw column
-  /// per point.
+  /// Values of the product of components [begin, end), with the same number of nonzeros for each point; the
+  /// last component varies fastest. Calls `place(i, first)` for each component i in order, where `first` has
+  /// its first nonzero raw column at each point.
   template <class Place>
   void evaluate(int begin, int end, const Points& points, double* values, const Place& place) {
     int nonzeros = 1;
@@ -57,52 +56,52 @@ class PointEvaluator {
     }
   }
 
-  /// Whether there are columns that are evaluated faster at many points at once.
+  /// Whether a component has a far field, which is faster at many points at once.
   [[nodiscard]] bool has_far_fields() const;
-  /// The requested result for a component with a far field; by default, its columns.
+  /// Requested results for a component with a far field.
   struct FarWanted {
     bool columns = true;
-    const FarField::Functions* combined = nullptr;  ///< one combination of the columns, if not null
-    FarField::Functions* sums = nullptr;            ///< sums of the functions over all rows, if not null
+    const FarField::Functions* combined = nullptr;  ///< one combination of the columns; may be null
+    FarField::Functions* sums = nullptr;            ///< the functions, summed over all rows; may be null
   };
-  /// Evaluates the components with a far field in the rows `index` (ascending), for later calls of `evaluate`
-  /// and `add_combination` with any run of these rows. `numbers`: see `Points`; `wanted`: one for each
-  /// component, or empty.
+  /// Evaluates the components with a far field in the rows `index` (ascending). Later calls of `evaluate` and
+  /// `add_combination` with a contiguous part of these rows reuse the results. `numbers`: see `Points`;
+  /// `wanted`: one for each component, or empty.
   void prepare(const NumberView* numbers, std::vector<std::size_t> index, std::span<const FarWanted> wanted);
   void forget() { prepared_.clear(); }
-  /// At each point, adds the combination of the columns of a component with a far field to `out`.
+  /// Adds a combination of the columns of a component with a far field to `out`, at each point.
   void add_combination(int component, const FarField::Functions& combined, const Points& points, double* out);
 
-  /// At each point, adds the curve of a component, given by its cells, to `out`. `evaluated`: whether this
+  /// Adds the curve of a component, given by its cells, to `out` at each point. `evaluated`: whether this
   /// component was the last one evaluated, at the same points.
   void add_curve(int component, const double* cells, const Points& points, bool evaluated, double* out);
-  /// Adds the powers of t from 0 to 3 at each point to its slot's four sums, which are contiguous.
+  /// Adds t^0 to t^3 of each point to four sums of its slot; `sums`: slots x 4.
   void add_moments(int component, const Points& points, double* sums);
 
  private:
   static void start(int points, double* values);
-  /// Multiplies the values by a component; returns the new number of values per point.
+  /// Multiplies the values by a component, and returns the new number of values per point.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
-  /// Gathers the values of the component's variable, and locates them in the margin.
+  /// Sets `x_` and `slots_` to t and the slot of each point.
   void locate_all(const ComponentTable& component, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
-  /// The variables of isotropic columns at a point, minus their shifts.
+  /// Sets u to the variables of isotropic columns in a row, minus their shifts.
   void shifted(const ComponentTable& component, const NumberView* numbers, std::size_t row, double* u) const;
   /// Evaluates points grouped by leaf. `values`, `combination`: null if not wanted.
   void evaluate_by_leaves(std::size_t component, const NumberView* numbers,
                           std::span<const std::size_t> index, const FarWanted& wanted, double* values,
                           double* combination);
-  /// Position of the first point among the prepared ones; -1 unless all points are prepared.
+  /// Position of the first point in `prepared_`; -1 unless all points are prepared.
   [[nodiscard]] std::ptrdiff_t prepared_at(const Points& points) const;
 
   const ComponentTables& tables_;
-  std::vector<int> first_;         ///< raw columns of one component
+  std::vector<int> first_;         ///< first nonzero raw column of the last component, by point
   std::vector<double> part_;       ///< values of one component
-  std::vector<double> x_;          ///< a variable's values, and then t in the cells of a margin
-  std::vector<int> slots_;         ///< slots of these values in the margin
-  std::vector<double> functions_;  ///< functions of isotropic columns, at a tile of points
-  // The arguments of `prepare`, and its results: the columns of each component with a far field.
+  std::vector<double> x_;          ///< values of a variable, or t within the slots
+  std::vector<int> slots_;         ///< slots of the points in the margin
+  std::vector<double> functions_;  ///< functions of isotropic columns at a tile of points
+  // Arguments and results of `prepare`.
   const NumberView* prepared_numbers_ = nullptr;
   std::vector<std::size_t> prepared_;
   std::vector<std::vector<double>> prepared_values_, prepared_combinations_;
@@ -114,9 +113,9 @@ class TermEvaluator {
   explicit TermEvaluator(std::span<const Component> components, int points = 1);
 
   [[nodiscard]] int nonzeros() const noexcept { return static_cast<int>(offsets_.size()); }
-  /// Calls `use(point, column, value)` for each nonzero, point by point, in increasing order of the term's
-  /// columns. The number of points is limited by the buffers. A point with a factor level that the model
-  /// lacks has zeros at the first level.
+  /// Calls `use(point, column, value)` for each nonzero, point by point, with increasing columns of the term.
+  /// Takes at most the constructor's number of points. At a factor level that the model lacks, the values are
+  /// zero.
   template <class Use>
   void for_each_nonzero(const Points& points, const Use& use) {
     evaluate(points);

@@ -10,9 +10,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A run of raw columns. Usually it is the Kronecker product of components, the last of which varies fastest;
-/// without components it is the intercept, a column of ones. Otherwise it consists of dense columns, which
-/// combine the columns of an earlier term and are all nonzero in a row (CPU only).
+/// Contiguous raw columns of the model. If `combined` is -1, they are the Kronecker product of `components`
+/// (the last varies fastest), or, without components, the intercept. Otherwise they are dense combinations of
+/// the columns of an earlier term, all nonzero in a row (CPU only).
 struct RawTerm {
   std::vector<Component> components;
   int raw_begin = 0;
@@ -20,12 +20,12 @@ struct RawTerm {
   int nonzeros = 1;
   int predictor = 0;      ///< index of the formula that has the term: see `Design::readers`
   int combined = -1;      ///< index of the term whose columns the dense columns combine; -1: none
-  Matrix combinations{};  ///< raw columns of that term x `raw_size`
-  /// Whether only combinations of its columns are in the model, so that its own crossproduct is not needed.
+  Matrix combinations{};  ///< raw columns of term `combined` x `raw_size`
+  /// Whether the model has only combinations of the columns, so that their crossproduct is not needed.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
-  /// The dense columns in a row, computed from the other term's nonzeros: `nonzero(k)` is its k-th raw column
-  /// and value.
+  /// Computes the dense columns in a row. `nonzero(k)` returns column and value of nonzero k of term
+  /// `combined`.
   template <class Nonzero>
   void combine(int count, const Nonzero& nonzero, double* values) const {
     std::fill_n(values, raw_size, 0.0);

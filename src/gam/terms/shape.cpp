@@ -13,7 +13,6 @@ namespace {
 
 using base::at;
 
-/// The component of a factor, or of a number.
 Component plain_component(const Frame& frame, const std::string& name) {
   Component component;
   component.variable = frame.index_of(name);
@@ -54,7 +53,7 @@ int free_of(const MarginSpec& margin) {
   return basis_of(margin.basis).size(margin).free;
 }
 
-/// Whether a tensor product includes the product of the margins' null spaces.
+/// Whether t2() includes the product of the margins' null spaces.
 bool has_free_product(const SmoothSpec& smooth) {
   return std::ranges::none_of(smooth.margins,
                               [](const MarginSpec& margin) { return free_of(margin) == 0; }) &&
@@ -81,7 +80,7 @@ TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
     Component component = plain_component(frame, variable.text);
     shape.raw *= component.raw_size();
     check_coefficients(shape.raw, term.label);
-    // Put in front, since in R the first variable varies fastest.
+    // In reverse order, because in R the first variable varies fastest.
     shape.components.insert(shape.components.begin(), std::move(component));
   }
   shape.coefficients = shape.raw;
@@ -93,7 +92,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   shape.penalties = smooth.by_spaces ? penalties_by_spaces(smooth)
                     : smooth.tensor  ? std::ranges::count(smooth.margins, false, &MarginSpec::fixed)
                                      : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
-  // In the coordinates of a factor smooth, each unpenalised function is a single coefficient.
+  // Each function of the null space of a factor smooth has its own penalty.
   shape.diagonal = smooth.factor_smooth && !smooth.sum_to_zero;
   if (shape.diagonal) shape.penalties += free_of(smooth.margins[0]);
   bool has_contrasts = smooth.sum_to_zero;

@@ -12,16 +12,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The size of a term, known from the formula and the factors' levels alone. It determines the layout of the
-/// design, and its cost in memory and time.
+/// The size of a term, computed from the formula and the factors' levels alone.
 struct TermShape {
-  /// Components of its raw columns, in the order of the design. Splines have only sizes, no knots and values.
+  /// Components of the raw columns, in design order. Splines have only sizes, without knots and values.
   std::vector<Component> components;
   std::int64_t blocks = 1;        ///< blocks of coefficients: one per level of a factor by variable
   std::int64_t raw = 1;           ///< raw columns per block
   std::int64_t coefficients = 1;  ///< coefficients per block, before a constraint
   std::int64_t penalties = 0;
-  /// Whether it is constrained to sum to zero, unless its numeric by variable varies.
+  /// Whether it has a sum-to-zero constraint; with a numeric by variable, only if this variable is constant.
   bool constrained = false;
   bool by_number = false;
   bool random = false;    ///< whether every margin is a random effect
@@ -33,25 +32,23 @@ struct TermShape {
 [[nodiscard]] TermShape shape_of(const ParametricTerm& term, const Frame& frame);
 [[nodiscard]] TermShape shape_of(const SmoothSpec& smooth, const Frame& frame);
 
-/// Number of nonzero raw values in a row of the model.
 [[nodiscard]] double nonzeros_of_row(const FormulaTerms& formula);
 
 /// Maximum number of coefficients of a term in dense matrices, and of a random effect in the sparse part.
 inline constexpr std::int64_t largest_dense_term = 20'000;
 inline constexpr std::int64_t largest_parted_effect = 1'000'000;
 
-/// The size of a random effect or factor smooth.
 struct EffectSize {
   std::int64_t coefficients = 0;
   std::int64_t columns = 0;  ///< raw columns
 };
-/// Marks the effects that form the design's part: effects of more than `largest_whole` coefficients, and
-/// other effects whose dense products with them would have too many elements. A part stores only the pairs of
-/// levels that occur in `rows`.
+/// Marks the effects of the sparse part of the design: those with more than `largest_whole` coefficients, and
+/// those whose dense crossproducts with them would have too many elements. The sparse part stores only pairs
+/// of levels that occur together; their number is at most `rows`.
 [[nodiscard]] std::vector<bool> parted_effects(std::span<const EffectSize> effects,
                                                std::int64_t largest_whole, std::int64_t rows);
 
-/// Throws `Error(input)` if a term has more than `most` coefficients.
+/// Throws `Error(input)` if `count` exceeds `most`.
 void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most = largest_dense_term);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -6,10 +6,11 @@
 
 #include <cstdint>
 
-/// Components as plain numbers, which both host threads and kernels read (see `ComponentTables`).
+/// Components as plain numbers, for host threads and kernels (see `ComponentTables`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// One margin. Its two linear extrapolations count as cells. Offsets are indices into the tables' numbers.
+/// One margin. Slots are its cells and the two linear extrapolations. Offsets are indices in
+/// `ComponentTables::numbers`.
 struct MarginTable {
   int cells = 0;
   int stride = 1;
@@ -23,16 +24,16 @@ struct MarginTable {
   std::int64_t origins = 0;         ///< offset of cells + 2 numbers: the x at which t is 0
   std::int64_t inverse_widths = 0;  ///< offset of cells + 2 numbers: inverse widths
   std::int64_t cubics = 0;          ///< offset of a spline's cubics: cells + 2, each 4 powers of t x 4 values
-  // CPU only, for many uneven cells: [begin, end] is divided into equal parts, in which a search begins.
+  // CPU only, for many nonuniform cells: a search begins in one of equal parts of [begin, end].
   int parts = 0;                   ///< 0: none
   int breaks_of_part = 0;          ///< maximum number of breaks in a part
   double inverse_part = 0;         ///< parts / (end - begin)
   std::int64_t breaks_before = 0;  ///< offset of the number of breaks before each part
 };
 
-/// A numeric component is the sum of (x - centre) * factor over its parts. The variables of the parts are
-/// `part_variables[part_begin …]` of the tables; each centre is followed by its factor among the numbers. For
-/// isotropic dense columns, which have no margin, the parts are the variables.
+/// A numeric component is the sum of (x - centre) * factor over its parts. Part i reads variable
+/// `part_variables[part_begin + i]`; the numbers at `part_numbers` alternate centre and factor. For isotropic
+/// dense columns, the parts are the variables.
 struct ComponentTable {
   ComponentKind kind = ComponentKind::numeric;
   int variable = 0;
@@ -48,7 +49,7 @@ struct ComponentTable {
   int points = 0;
   int polynomials = 0;
   std::int64_t coordinates = 0;  ///< offset of the points' coordinates, by variable
-  std::int64_t powers = 0;       ///< offset of the polynomials' powers, a number for each variable
+  std::int64_t powers = 0;       ///< offset of the polynomials' exponents, one for each variable
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

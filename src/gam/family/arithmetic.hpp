@@ -12,11 +12,11 @@
 #include "base/math/trigonometric.hpp"
 #endif
 
-/// The functions of which families' formulas consist. T is a double or, on the host, a packet of rows, for
-/// which `choose` takes the place of branches. In kernels elementary functions are CUDA's.
+/// Elementary functions for the formulas of families. T is a double or, on the host, a SIMD packet of rows;
+/// `choose` replaces branches. In kernels the functions are CUDA's.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What formulas take: no integer, since they would round.
+/// Number type of a formula. Integers are excluded, because integer arithmetic would truncate.
 #ifdef __CUDACC__
 template <class T>
 inline constexpr bool is_double = false;
@@ -70,11 +70,11 @@ template <class T>
 struct SameType {
   using Type = T;
 };
-/// T, as the type of an argument that is converted to the T of another one.
+/// T in a non-deduced context: the argument converts to the T deduced from another argument.
 template <class T>
 using Same = typename SameType<T>::Type;
 
-/// x, limited to the interval.
+/// x clamped to [low, high].
 template <class T>
 T within(double low, const T& x, double high) {
   return choose(x < low, T(low), choose(x > high, T(high), x));

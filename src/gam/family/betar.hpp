@@ -6,8 +6,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Continuous proportions, not counts of trials: beta distributed, shapes mu phi and (1 - mu) phi, variance
-/// mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are moved to at least eps from 0 and 1.
+/// Beta regression of continuous proportions: shapes mu phi and (1 - mu) phi, variance mu (1 - mu)/(1 + phi).
+/// Working parameter: log(phi). Responses are clamped to [eps, 1 - eps].
 struct Betar : UsualLink<Link::logit> {
   static constexpr char name[] = "betar";
   static constexpr bool in_packets = true;
@@ -46,8 +46,7 @@ struct Betar : UsualLink<Link::logit> {
   [[nodiscard]] T mean_step(const Same<T>& y, const T& mu) const {
     return joint_step(y, mu, T(1.0)).residual;
   }
-  /// -2 log likelihood, without the part of the saturated model. That part does not depend on the mean, and
-  /// needs an iteration.
+  /// -2 log likelihood without the saturated log likelihood, which costs an iteration (`saturated_mean`).
   template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
     return joint_step(y, mu, prior).deviance;
@@ -61,7 +60,6 @@ struct Betar : UsualLink<Link::logit> {
     const T log_inside = log(inside);
     const T log_outside = log1p(-inside);
     const T slope = log_inside - log_outside - one.digamma() + other.digamma();
-    // Minus the log density at y.
     const T minus_log = divergence(inside, mu) - 0.5 * log(mu * (1 - mu) * phi) + half_log_two_pi +
                         one.rest.value + other.rest.value - stirling_rest(phi).value + log_inside +
                         log_outside;
@@ -75,7 +73,7 @@ struct Betar : UsualLink<Link::logit> {
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return deviance(y, mu, weight);
   }
-  /// The mean that maximises the likelihood of one response.
+  /// The mean that maximises the likelihood of y: Fisher scoring, safeguarded by bisection.
   [[nodiscard]] double saturated_mean(double y) const {
     constexpr int max_steps = 200;
     double low = -40;
@@ -114,7 +112,6 @@ struct Betar : UsualLink<Link::logit> {
   double eps;
 
  private:
-  /// One of the shapes.
   template <class T>
   struct Shape {
     explicit Shape(const T& x) : inverse(1 / x), log_x(log(x)), rest(stirling_rest(x)) {}
@@ -123,12 +120,12 @@ struct Betar : UsualLink<Link::logit> {
     T inverse, log_x;
     StirlingRest<T> rest;
   };
-  /// The expected information on the mean.
+  /// Expected information about mu.
   template <class T>
   [[nodiscard]] T information(const Shape<T>& one, const Shape<T>& other) const {
     return phi * phi * (one.trigamma() + other.trigamma());
   }
-  /// phi times the Kullback-Leibler divergence of y from mu.
+  /// phi times the Kullback-Leibler divergence KL(mu || y) of Bernoulli distributions.
   template <FormulaNumber T>
   [[nodiscard]] T divergence(const Same<T>& y, const T& mu) const {
     return phi * (mu * log(mu / y) + (1 - mu) * (log1p(-mu) - log1p(-y)));

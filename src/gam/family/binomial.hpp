@@ -5,8 +5,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Proportions of successes, with the number of trials as prior weight: V(mu) = mu (1 - mu), with the logit
-/// link.
+/// Proportions of successes with the number of trials as prior weight: V(mu) = mu (1 - mu), default link
+/// logit.
 struct Binomial : UsualLink<Link::logit> {
   static constexpr char name[] = "binomial";
   static constexpr bool in_packets = true;

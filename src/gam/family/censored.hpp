@@ -7,9 +7,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Responses mu + sigma error, some known only to lie between limits. A prior weight divides sigma^2. `Error`
-/// has the likelihood of an error at a point, and of one in an interval. As in mgcv the weight of a row is
-/// its observed information on the mean, and the deviance is relative to the likeliest mean of the row.
+/// Location model y = mu + sigma error with censored responses. A prior weight divides sigma^2. `Error` has
+/// the log likelihood of an error at a point (`at`) and in an interval (`between`). As in mgcv, the weight of
+/// a row is the observed information about mu. The deviance is relative to the row's maximum likelihood.
 template <class Error>
 struct CensoredLocation : UsualLink<Link::identity> {
   static constexpr bool in_packets = true;
@@ -42,7 +42,7 @@ struct CensoredLocation : UsualLink<Link::identity> {
     const auto has_none = prior == 0.0;
     const T unit = sigma / sqrt(choose(has_none, T(1.0), prior));
     const ErrorLikelihood<T> at = likelihood(y, mu, unit);
-    // A row whose limits are far from the mean carries no information.
+    // at.information underflows to 0 if the mean is far inside the interval.
     const T residual = choose(at.information > 0.0, unit * at.slope / at.information, 0 * at.slope);
     const auto unless_none = [&](const T& number) { return choose(has_none, T(0.0), number); };
     return {unless_none(at.information / (unit * unit)), unless_none(residual),
@@ -61,7 +61,7 @@ struct CensoredLocation : UsualLink<Link::identity> {
   void likelihood_terms(const ResponseOf<Same<T>>& y, const T& mu, T* terms) const {
     set_terms(y, mu, T(sigma), terms);
   }
-  /// Those of a row with this prior weight, above 0; the others are for a weight of 1.
+  /// `likelihood_terms` for a prior weight other than 1; `prior` > 0.
   template <FormulaNumber T>
   void weighted_terms(const ResponseOf<Same<T>>& y, const T& mu, const Same<T>& prior, T* terms) const {
     set_terms(y, mu, sigma / sqrt(prior), terms);
@@ -88,7 +88,7 @@ struct CensoredLocation : UsualLink<Link::identity> {
                   Error::between(end((y.lower() - mu) / unit, -1), end((y.upper() - mu) / unit, 1),
                                  end((y.upper() - y.lower()) / unit, 2)));
   }
-  /// The log likelihood at the likeliest mean, which is midway between the limits.
+  /// Maximum of the log likelihood over the mean: at the midpoint of two finite limits; otherwise 0.
   template <class T>
   static T log_of_likeliest(const ResponseOf<T>& y, const T& unit) {
     const T width = (y.upper() - y.lower()) / unit;

@@ -19,7 +19,7 @@ struct LogisticError {
     const T information = 2 * ratio / ((1 + ratio) * (1 + ratio));
     return {log_density, slope, information, z * slope - 1, -z * (slope + z * information)};
   }
-  /// F(b) - F(a) = F(b) (1 - F(a)) (1 - exp(a - b)), which does not cancel.
+  /// Uses F(b) - F(a) = F(b) (1 - F(a)) (1 - exp(a - b)), which avoids cancellation.
   template <FormulaNumber T>
   static ErrorLikelihood<T> between(const T& low, const Same<T>& high, const Same<T>& width) {
     const Tail<T> a(low);
@@ -33,7 +33,7 @@ struct LogisticError {
   }
 
  private:
-  /// The logistic distribution at x.
+  /// The logistic distribution function F at x.
   template <class T>
   struct Tail {
     explicit Tail(const T& x) {
@@ -53,7 +53,6 @@ struct LogisticError {
   };
 };
 
-/// Censored logistic responses.
 struct Clog : CensoredLocation<LogisticError> {
   using CensoredLocation::CensoredLocation;
   static constexpr char name[] = "clog";

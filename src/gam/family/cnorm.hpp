@@ -17,7 +17,6 @@ struct NormalError {
   }
 };
 
-/// Censored normal responses.
 struct Cnorm : CensoredLocation<NormalError> {
   using CensoredLocation::CensoredLocation;
   static constexpr char name[] = "cnorm";

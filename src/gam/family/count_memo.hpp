@@ -10,12 +10,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Caches a value for each count below a limit, since the same counts occur in many rows. The values are the
-/// same as without the cache. Not thread-safe.
+/// Cache of a function of a count, because many rows have the same count. Counts from 2^16 are not cached.
+/// The cache does not change results. Not thread-safe.
 template <class Value>
 class CountMemo {
  public:
-  /// Returns `compute(y)`, from the cache if y is a count below the limit.
   template <class Compute>
   [[nodiscard]] Value operator()(double y, const Compute& compute) {
     constexpr double most = 1 << 16;

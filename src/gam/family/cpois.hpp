@@ -6,9 +6,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Censored Poisson counts, whose limits are not whole numbers. The weight of a row is its observed
-/// information on log(mu), divided by mu^2, which for a count is 1/mu: without censoring the family is
-/// poisson. (The information on mu, mgcv's, is 0 for a count of 0, whose score is not.)
+/// Censored Poisson counts; limits must not be whole numbers. The weight of a row is the observed information
+/// about log(mu), divided by mu^2. For an uncensored count the weight is 1/mu, as in Poisson. mgcv uses the
+/// observed information about mu instead, which is 0 for a count of 0 although the score is not.
 struct Cpois : UsualLink<Link::log> {
   static constexpr char name[] = "cpois";
   static constexpr bool in_packets = true;
@@ -47,7 +47,7 @@ struct Cpois : UsualLink<Link::log> {
       at.information = choose(known, at.information, of_limits.information);
       deviance = choose(known, deviance, log_of_likeliest(y) - of_limits.log);
     }
-    // A row whose limits are far from the mean carries no information.
+    // at.information underflows to 0 if the mean is far inside the interval.
     const T residual = choose(at.information > 0.0, mu * at.slope / at.information, 0 * at.slope);
     return {prior * at.information / (mu * mu), residual, 2 * prior * deviance};
   }
@@ -61,17 +61,17 @@ struct Cpois : UsualLink<Link::log> {
   }
 
  private:
-  /// The log probability of some counts; and, for log(mu), its derivative and minus the second one.
+  /// Log probability of a set of counts, its derivative by log(mu), and minus the second derivative.
   template <class T>
   struct Counts {
     T log, slope, information;
   };
-  /// The largest count below the limits, -1 if there is none.
+  /// The largest count below the interval; -1 if none.
   template <class T>
   static T below(const ResponseOf<T>& y) {
     return choose(y.lower() < 0.0, T(-1.0), floor(y.lower()));
   }
-  /// The largest count between the limits.
+  /// The largest count in the interval.
   template <class T>
   static T up_to(const ResponseOf<T>& y) {
     return floor(y.upper());
@@ -87,8 +87,8 @@ struct Cpois : UsualLink<Link::log> {
                       stirling_rest(inner).value);
   }
 
-  /// Sums of j^k, k = 0, 1, 2, times the probability of first + j or first - j, relative to that of `first`,
-  /// over j below `count`. The mean is on the other side of `first`, so that the probabilities decrease.
+  /// Sums over j < `count` of j^k P(first + j) / P(first), k = 0, 1, 2; with first - j if not `up`. The mean
+  /// must be on the other side of `first`, so that the probabilities decrease in j.
   template <class T>
   struct Moments {
     template <class Mask>
@@ -109,9 +109,9 @@ struct Cpois : UsualLink<Link::log> {
     T sum_of_squares{0.0};
   };
 
-  /// The log probability of the counts above `below`, up to `up_to`. The derivatives are E K - mu and mu -
-  /// Var K, K being Poisson within the limits; beyond the mean they are those of its distance from the nearer
-  /// limit.
+  /// Log probability of the counts in (below, up_to]. With K the truncated Poisson count, the derivatives by
+  /// log(mu) are E K - mu and mu - Var K. If mu is outside the interval, the moments are those of the
+  /// distance of K from the nearer limit, which avoids cancellation.
   template <FormulaNumber T>
   static Counts<T> between(const T& below, const Same<T>& up_to, const Same<T>& mu) {
     constexpr double all = std::numeric_limits<double>::infinity();
@@ -158,8 +158,8 @@ struct Cpois : UsualLink<Link::log> {
             choose(is_beyond, beyond.slope, slope),
             choose(is_beyond, beyond.information, slope * slope + low * (mu - 1 - below) + of_high)};
   }
-  /// The log probability at the likeliest mean. With two limits, it is the mean at which the counts beside
-  /// both are equally likely; with one limit, it is beyond all counts.
+  /// Maximum of the log probability over the mean. With two limits, P(K = low) = P(K = high) at the maximum;
+  /// with one limit the maximum is 0.
   template <class T>
   static T log_of_likeliest(const ResponseOf<T>& y) {
     const auto has_two =

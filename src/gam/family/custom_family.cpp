@@ -14,8 +14,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A TOML string: literal if possible, otherwise with escapes. toml++'s own writer ends
-/// some multi-line texts with quotes too early.
+/// A TOML string: literal if possible, otherwise escaped. toml++'s own writer ends some multi-line strings
+/// with quotes too early.
 std::string toml_string(std::string_view text) {
   const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
   if (text.find('\'') == std::string_view::npos && std::none_of(text.begin(), text.end(), is_control))
@@ -65,7 +65,7 @@ std::string to_toml(const CustomFamily& family) {
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {
   const auto miss = [&](double eta) { return family.inverse_link(eta) - mean; };
-  // A grid with values from 1e-6 to 1e6 on each side of 0: two neighbours enclose a pole of the link.
+  // A grid from 1e-6 to 1e6 on each side of 0; neighbours bracket the root.
   std::vector<double> grid{0};
   for (int quarter = -24; quarter <= 24; ++quarter) {
     const double eta = base::pow(10.0, quarter / 4.0);
@@ -79,7 +79,7 @@ std::optional<double> predictor_of(const CustomFamily& family, double mean) {
     if (i + 1 == grid.size() || !std::isfinite(miss_low)) continue;
     double high = grid[i + 1];
     const double miss_high = miss(high);
-    // A monotone link that changes its sign at a pole (as 1/eta does at 0) has no mean there.
+    // A sign change at a pole, as of 1/eta at 0, is not a root.
     const bool rises = family.derivative(low) > 0;
     if (!std::isfinite(miss_high) || !(rises ? miss_low < 0 && miss_high > 0 : miss_low > 0 && miss_high < 0))
       continue;

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A user-defined family: the functions of one row that performance iteration needs.
+/// A user-defined family: the functions of one row that PIRLS needs.
 ///
 ///     # inverse-gaussian.toml
 ///     name = "inverse.gaussian"
@@ -22,8 +22,9 @@ namespace TESSERA_NAMESPACE::gam {
 ///     variance = "mu^3"
 ///     deviance = "(y - mu)^2 / (y * mu^2)"   # of one row with prior weight 1
 ///
-/// Expressions are those of formulas, with functions such as pnorm and pmax. The fit starts at the constant
-/// predictor that gives the mean of the response. A row whose weight or deviance is not finite stops the fit.
+/// Expressions have the syntax and functions of model formulas, such as pnorm and pmax. The fit starts at the
+/// constant predictor whose mean is the mean response. A row whose weight or deviance is not finite stops the
+/// fit.
 struct CustomFamily {
   static constexpr bool linear = false;
   static constexpr Start start = Start::mean;
@@ -58,17 +59,17 @@ struct CustomFamily {
 };
 static_assert(RowFamily<CustomFamily>);
 
-/// Reads a family from the text of a TOML file. Throws `Error(usage)`, with `origin`, the line and advice, if
-/// the text is not TOML, if a key is missing, unknown or not a text, and for an invalid expression.
+/// Parses a TOML file. Throws `Error(usage)` with `origin`, the line and advice if the text is not TOML, if a
+/// key is missing, unknown or not a string, or if an expression is invalid.
 [[nodiscard]] CustomFamily parse_custom_family(std::string_view toml, const std::string& origin);
-/// The family as TOML that `parse_custom_family` reads back; stored in models.
+/// TOML text that `parse_custom_family` parses to an equal family; stored in model files.
 [[nodiscard]] std::string to_toml(const CustomFamily& family);
 
-/// The eta with the mean `mean`, to the last bits; empty if no |eta| below 1e6 has it. The inverse link must
-/// be monotone where it is finite.
+/// The eta of a mean, by bisection to rounding; empty if no |eta| up to 1e6 has this mean. The inverse link
+/// must be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
-/// The family as CUDA C++ source, for the device: a `RowFamily` named `OwnFamily`.
+/// CUDA C++ source of a `RowFamily` named `OwnFamily`.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -5,11 +5,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The quantile `qu` of a response, by the extended log-F density of Fasiolo, Wood, Zaffran, Nedellec and
-/// Goude, JASA 116 (2021): minus its log likelihood is the pinball loss, smoothed over the width `co`,
-/// divided by the learning rate exp(lsig). If lsig is NaN, the fit chooses the learning rate. If `co` is 0,
-/// the fit chooses the width: by `err`, a bound on the error of the smoothing, or if `err` is 0, the width of
-/// least error. Until then passes take a width of 1.
+/// Quantile regression for the quantile `qu`, by the extended log-F density of Fasiolo, Wood, Zaffran,
+/// Nedellec and Goude, JASA 116 (2021). Minus the log likelihood is the pinball loss, smoothed over the width
+/// `co` and divided by the learning rate exp(lsig). A NaN `lsig` lets the fit calibrate the learning rate. If
+/// `co` is 0, the fit chooses the width: by `err`, a bound on the smoothing error, or by least error if `err`
+/// is 0. Before calibration, the learning rate and the width are 1.
 struct Elf : UsualLink<Link::identity> {
   static constexpr char name[] = "elf";
   static constexpr bool in_packets = true;
@@ -29,7 +29,7 @@ struct Elf : UsualLink<Link::identity> {
     return i == at_qu ? "qu" : i == at_lsig ? "lsig" : i == at_err ? "err" : "co";
   }
   static double first_constant(int i) {
-    return i == at_lsig ? std::numeric_limits<double>::quiet_NaN() : 0;  // invalid, so that qu must be given
+    return i == at_lsig ? std::numeric_limits<double>::quiet_NaN() : 0;  // invalid: qu must be given
   }
   static double working(int i, double value) {
     if (i == at_lsig) return value == value ? value : 0;
@@ -43,7 +43,7 @@ struct Elf : UsualLink<Link::identity> {
 
   static const char* response_fault(double) { return nullptr; }
 
-  /// A step of Newton's method. Far from the quantile the density vanishes, but not the score.
+  /// A Newton step. Far from the quantile the density underflows, but the score does not.
   template <FormulaNumber T>
   [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& eta, const Same<T>& prior) const {
     constexpr double least_density = 1e-150;
@@ -64,7 +64,7 @@ struct Elf : UsualLink<Link::identity> {
   static T first_mean(const T& y, const Same<T>&) {
     return y;
   }
-  /// The mean of deviance 0.
+  /// The mean at which the deviance is 0.
   [[nodiscard]] double likeliest_mean(double y) const {
     return y - width() * log((1 - values_[at_qu]) / values_[at_qu]);
   }

@@ -20,7 +20,7 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
-/// Calls `use(type, index)` for each value (parameter or constant) of a family.
+/// Calls `use(typed family, index)` for each parameter and constant.
 template <class T, class Use>
 std::vector<T> of_each_value(const Family& family, const Use& use) {
   return visit(family, [&](const auto& one) {
@@ -33,7 +33,6 @@ std::vector<T> of_each_value(const Family& family, const Use& use) {
   });
 }
 
-/// Number of values in a family's title.
 template <class F>
 constexpr int shown_count_of([[maybe_unused]] const F& family) {
   if constexpr (CountedFamily<F>) {
@@ -116,15 +115,14 @@ Family Family::at_working(std::span<const double> working) const {
   Family out = *this;
   for (std::size_t i = 0; i < parameter_count(); ++i) {
     if (!moves(i, true)) continue;
-    // A parameter may be relative to those before it.
+    // A working parameter may be relative to the preceding parameters.
     out.parameters_[i] = visit(out, [&](const auto& family) {
       double value = 0;
       if constexpr (ParametricFamily<std::decay_t<decltype(family)>>) {
         const int index = static_cast<int>(i);
         double inside = working[i];
         value = family.parameter_at(index, inside);
-        // Rounding may have put the mean at an end of its interval, where there is no predictor: approach
-        // the last one inside.
+        // If rounding makes the parameter invalid, shrinks the working parameter until it is valid.
         while (std::isfinite(inside) && !std::isfinite(family.working(index, value)))
           value = family.parameter_at(index, inside *= 0.95);
       }
@@ -168,7 +166,7 @@ std::string Family::text() const {
       if (theta.size() > 1) all.push_back(fmt::format("theta=c({})", fmt::join(theta, ", ")));
       for (int i = parameter_count_of(family); i < value_count_of(family); ++i) {
         const double value = family.parameter(i);
-        if (std::isnan(value)) continue;  // the fit chooses it
+        if (std::isnan(value)) continue;  // the fit chooses this constant
         if constexpr (requires { F::choices; }) {
           all.push_back(fmt::format("{}=\"{}\"", F::parameter_name(i), F::choices[static_cast<int>(value)]));
         } else {
@@ -190,7 +188,7 @@ std::string Family::title() const {
       for (int i = 0; i < shown_count_of(family); ++i) {
         double value = family.parameter(i);
         if constexpr (requires { family.shown(0); }) value = family.shown(i);
-        // A title shows three decimals, like R's paste() of round(theta, 3).
+        // Three decimals, like R's paste() of round(theta, 3).
         if (i < parameter_count_of(family) && std::abs(value) < 1e12) value = std::round(value * 1000) / 1000;
         values.push_back(std::isinf(value) ? "Inf" : fmt::format("{:.15g}", value));
       }
@@ -292,7 +290,7 @@ Family Family::on_side(int side) const {
 }
 
 PredictorRange Family::predictors() const {
-  // The ends can only be -1, 0 or 1: links map the ends 0 and 1 of ranges of means to these.
+  // An end is -1, 0 or 1: each link maps means of 0 and 1 to one of these or to infinity.
   const auto valid = [&](double eta) {
     const double y = side_ < 0 ? -0.5 : 0.5;
     return std::isfinite(deviance(y, mean(eta), 1));

@@ -16,7 +16,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An open interval of linear predictors.
 struct PredictorRange {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -27,13 +26,13 @@ struct PredictorRange {
   [[nodiscard]] bool has(double eta) const { return eta > lower && eta < upper; }
 };
 
-/// The family of a fit: a built-in one with one of its links (the first is mgcv's default, log for the
-/// Gamma), a custom one, or one with several linear predictors; and the values of its parameters. parts.hpp
-/// lists the parts of a family; visit.hpp calls functions with the family's own type.
+/// The response family of a fit, with the values of its parameters: a built-in family with one of its links,
+/// a custom family, or a family with several linear predictors. Default links are mgcv's, except log for
+/// Gamma. parts.hpp lists the members of a family type; `visit` (visit.hpp) calls a function with that type.
 class Family {
  public:
-  Family() = default;  ///< the first family of the list
-  /// Takes the values of `family`, with its theta fixed.
+  Family() = default;  ///< gaussian
+  /// Takes the parameters and constants of `family`; theta is fixed.
   template <BuiltInFamily F>
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
   Family([[maybe_unused]] F family) : index_(index_of(F::name)) {
@@ -44,142 +43,130 @@ class Family {
   explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
   explicit Family(std::shared_ptr<const SeveralFamily> family) : several_(std::move(family)) {}
 
-  /// Null for a built-in family.
+  /// Null unless the family is a `CustomFamily`.
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
-  /// Null for a family with one linear predictor.
+  /// Null unless the family is a `SeveralFamily`.
   [[nodiscard]] const SeveralFamily* several() const { return several_.get(); }
-  /// The text of a user's family, which `own_family` reads; empty: a built-in one.
+  /// TOML text of a user's family, for `own_family`; empty for a built-in family.
   [[nodiscard]] std::string toml() const;
-  /// All that defines the family: its TOML, or its call.
+  /// The complete definition: TOML or call.
   [[nodiscard]] std::string full_text() const;
   [[nodiscard]] int predictor_count() const { return several_ ? several_->predictors() : 1; }
-  /// Number of levels that a factor must have to be a response; 0: the response is a number.
+  /// Number of levels of a factor response; 0: the response must be a number.
   [[nodiscard]] int classes() const;
-  /// Whether the response is a class, with a probability of each, rather than a proportion.
+  /// Whether the response is a class with predicted probabilities (ocat, multinom).
   [[nodiscard]] bool has_classes() const { return classes() > 0 && !two_levels(); }
-  /// The number of the first class.
   [[nodiscard]] int first_class() const;
-  /// Whether predictions on the scale of the response have columns of their own, as in `SeveralFamily`: with
-  /// several linear predictors, with classes, and for ziP.
+  /// Whether `respond` defines predictions on the response scale: several predictors, classes, or ziP.
   [[nodiscard]] bool has_outputs() const;
-  /// Whether the family is of a quantile whose learning rate or width the fit chooses.
+  /// Whether the fit must choose the learning rate or width of elf.
   [[nodiscard]] bool needs_calibration() const;
   [[nodiscard]] std::vector<std::string> outputs(std::span<const std::string> levels) const;
   void respond(std::span<const double> eta, std::span<double> values, std::span<double> jacobian) const;
-  /// Index in `BuiltInFamilies`, if built in.
+  /// Index in `BuiltInFamilies`; only for a built-in family.
   [[nodiscard]] int index() const { return index_; }
 
-  /// Index of the link in `link_names()`; 0 is the default.
+  /// Index in `link_names()`; 0 is the default link.
   [[nodiscard]] int link() const { return link_; }
-  /// Links of a built-in family, its default first.
+  /// Default first; empty unless the family is built in.
   [[nodiscard]] std::vector<std::string_view> link_names() const;
-  /// The family with the named link; nothing if it lacks that link.
+  /// This family with another link; empty if the family lacks the link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
-  /// Whether the link has a pole with valid means on both sides. All means of one fit are on one side.
+  /// Whether the link has a pole with valid means on both sides. All means of a fit must be on one side.
   [[nodiscard]] bool has_two_sides() const;
-  /// The sign of all means of a fit, 1 or -1; 0: any.
+  /// Sign of all means of a fit, 1 or -1; 0: unrestricted.
   [[nodiscard]] int side() const { return side_; }
   [[nodiscard]] Family on_side(int side) const;
-  /// The open interval of predictors whose means are valid.
   [[nodiscard]] PredictorRange predictors() const;
 
-  /// The parameters of the likelihood, then the family's constants. Empty if there are none.
+  /// The parameters of the likelihood, then the constants of the family.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
-  /// Number of values that are parameters of the likelihood.
+  /// Number of likelihood parameters, without the constants.
   [[nodiscard]] std::size_t parameter_count() const;
-  /// Whether the parameter with this index is estimated; otherwise it is fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
-  /// Whether a search moves the parameter with this index: an estimated one or, if the model has an intercept
-  /// that moves with it, the first threshold of classes.
+  /// Whether a search changes the parameter: an estimated parameter, or the first threshold of ordered
+  /// classes if the model has an intercept.
   [[nodiscard]] bool moves(std::size_t index, bool with_intercept) const;
-  /// Whether the family may have this many values; most have a fixed number.
+  /// Whether `parameters()` may have this size.
   [[nodiscard]] bool may_have(std::size_t values) const;
-  /// This family with other values.
+  /// Throws `std::invalid_argument` unless `may_have` accepts the size.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
-  /// This family with theta estimated or fixed; it must have parameters.
+  /// Sets whether theta is estimated. Throws `std::invalid_argument` if the family has no parameter.
   [[nodiscard]] Family estimated(bool estimated) const;
-  [[nodiscard]] std::vector<std::string> parameter_names() const;  ///< names of all values
-  /// Whether the values are valid, e.g. theta is above 0; `at` does not check this.
+  [[nodiscard]] std::vector<std::string> parameter_names() const;
+  /// Whether all parameters and constants are valid, e.g. theta > 0; `at` does not check this.
   [[nodiscard]] bool has_such_parameters() const;
-  /// The values, with the parameters on their working scales.
+  /// Parameters on the unconstrained scale of the search, then the constants.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// For messages: what it means that the likelihood rises towards a limit of the first parameter.
+  /// Explains a likelihood that rises towards a limit of the first parameter; for messages.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
-  /// The text that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
+  /// A call that `chosen_family` parses: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
   [[nodiscard]] std::string text() const;
-  /// The name as mgcv prints it: "Negative Binomial(2.345)".
+  /// As mgcv prints it: "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
-  /// The link's name; for several predictors all names, separated by blanks.
+  /// For several linear predictors all link names, separated by blanks.
   [[nodiscard]] std::string link_name() const;
   [[nodiscard]] std::string_view residuals() const;
-  /// Whether working residuals may have a correlation: those of families with one linear predictor and the
-  /// expected information.
+  /// Whether working residuals may be autocorrelated: requires one predictor and expected information.
   [[nodiscard]] bool may_be_correlated() const;
   [[nodiscard]] bool scale_is_known() const;
-  /// The scale phi of the working model: 1, or a parameter of the likelihood; empty: it is estimated by REML.
+  /// The scale phi: 1, or a likelihood parameter; empty if REML estimates the scale.
   [[nodiscard]] std::optional<double> scale() const;
   [[nodiscard]] bool linear() const;
   [[nodiscard]] Start start() const;
   [[nodiscard]] Limits limits() const;
   [[nodiscard]] bool two_levels() const;
-  /// Whether a response may have a second number, as `Response` has it.
+  /// Whether a `Response` may be censored.
   [[nodiscard]] bool is_censored() const;
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
-  /// The mean of a response, also for a family such as ziP, whose `mean` is the linear predictor; of ordered
-  /// classes the linear predictor.
+  /// The mean response, also for ziP, whose `mean` is the linear predictor. For ocat the linear predictor.
   [[nodiscard]] double fitted(double eta) const;
-  /// The variance function V(mu); NaN for a family whose steps do not use it.
+  /// The variance function V(mu); NaN if the family's steps do not use V.
   [[nodiscard]] double variance(double mu) const;
-  /// The weight of a row with this prior weight in a working model.
   [[nodiscard]] double working_weight(Response y, double eta, double prior) const;
-  /// The step of a row's predictor by which the working response exceeds it.
+  /// Working response minus linear predictor.
   [[nodiscard]] double working_residual(Response y, double eta) const;
-  /// The response less its mean; of ordered classes less the class of the predictor.
+  /// Response minus fitted mean; for ordered classes, minus the class at `mu`.
   [[nodiscard]] double response_residual(Response y, double mu) const;
   /// A number with the sign of the residual.
   [[nodiscard]] double residual_side(Response y, double mu) const;
-  /// The deviance of one row, relative to the saturated model.
+  /// Deviance of one row, relative to the saturated model.
   [[nodiscard]] double deviance(Response y, double mu, double prior) const;
-  /// Whether the deviance that passes sum lacks the saturated model's likelihood: subtract `SaturatedSum`.
+  /// Whether the summed deviance omits the saturated log likelihood; if so, subtract `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
-  /// Whether the constant mean of the null model is that of maximum likelihood even without an offset;
-  /// otherwise it is the mean of the responses.
+  /// Whether the null model's mean is the maximum likelihood estimate instead of the mean response.
   [[nodiscard]] bool null_is_likeliest() const;
-  /// The predictor of a mean; empty if there is none.
+  /// The linear predictor of a mean; empty if the link is undefined there.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
-  /// The largest response of a fit is at least this.
+  /// A fit whose largest response is below this is refused.
   [[nodiscard]] double least_maximum() const;
-  /// Why `y` cannot be a response of the family; empty if it can.
+  /// Reason why `y` is not a valid response; empty if valid.
   [[nodiscard]] std::optional<std::string_view> response_fault(Response y) const;
 
-  /// One row's term of -2 log likelihood at the given scale, like the terms of R's family()$aic. mgcv's
-  /// bam()$aic is the sum of these terms at `aic_scale`, plus 2 if the scale is estimated, plus twice the
-  /// total edf. 0 for a row without weight; NaN for a custom family, whose density is unknown.
+  /// One row's -2 log likelihood at the given scale, like the terms of R's family()$aic. mgcv's bam()$aic is
+  /// the sum of these terms at `aic_scale`, plus 2 if the scale is estimated, plus twice the total edf. 0 for
+  /// a row without weight; NaN for a custom family, whose density is unknown.
   [[nodiscard]] double minus_two_log_likelihood(Response y, double mu, double weight, double scale) const;
-  /// Whether R rounds the response or the weight in the likelihood, but not in the deviance: in a binomial
-  /// row whose successes or trials are not whole numbers. The likelihood of such a row cannot be computed
-  /// from its deviance.
+  /// Whether R rounds the response or the weight in the likelihood but not in the deviance: binomial rows
+  /// with fractional successes or trials. The likelihood of such a row cannot be computed from its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// AIC is the sum of this term and of the saturated model's part. The term is the deviance divided by the
-  /// scale, except for the inverse Gaussian. `weights` is the sum of the prior weights.
+  /// The deviance's part of AIC: deviance / scale, except for the inverse Gaussian. `weights` is a sum.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
-  // Functions of many rows, in loops compiled for the family.
-
-  /// The index of the first invalid response; the number of responses if all are valid.
+  /// Index of the first invalid response; `responses.size()` if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// What each response of weight 1 adds to `SaturatedSum`; empty if this depends on the response.
+  /// Term of `SaturatedSum` of a row of weight 1; empty if the term depends on the response.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
 
-  /// CUDA C++ source that defines `family_of(parameters)`, an object with the parts of a `RowFamily`. The
-  /// source includes list.hpp, and does not depend on the values of the parameters.
+  /// CUDA C++ source of `family_of(parameters)`, which returns a `RowFamily`. Needs list.hpp. Independent of
+  /// the parameters' values.
   [[nodiscard]] std::string device_source() const;
 
  private:
@@ -196,17 +183,17 @@ class Family {
 
 /// All built-in families, with their parameters marked as estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
-/// The built-in family of a name, R's or the same in lower case, with its parameters marked as estimated; or
-/// the family with several predictors of a text.
+/// A built-in family by R's name, also in lower case, with its parameters marked as estimated; or the call of
+/// a family with several linear predictors. Empty if unknown.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
-/// A user's family, from the text of a TOML file. Throws like `parse_custom_family`.
+/// A user's family from TOML text. Throws like `parse_custom_family`.
 [[nodiscard]] Family own_family(const std::string& toml, const std::string& origin);
 
-/// A built-in family as R's users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",
-/// "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv, a positive theta is fixed,
-/// and a negative theta is minus the initial estimate. Throws `Error(usage)` for another name, link or
-/// parameter, `Error(input)` if the file cannot be read, or `own_family` rejects it.
+/// Parses a call as R users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",
+/// "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE", a user's TOML file. As in mgcv, a positive theta is
+/// fixed, and a negative theta is minus the initial estimate. Throws `Error(usage)` for an unknown name, link
+/// or parameter, and `Error(input)` for an unreadable or invalid file.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads families as they are written in a call, and lists the available ones.
+// Parses calls of families, and lists the available families.
 #include "gam/family/family.hpp"
 
 #include "base/errors.hpp"
@@ -25,7 +25,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum size of a file with a custom family.
 constexpr std::int64_t max_family_bytes = std::int64_t{1} << 20;
 
 std::string in_small_letters(std::string_view name) {
@@ -35,10 +34,10 @@ std::string in_small_letters(std::string_view name) {
   return small;
 }
 
-/// A call of a family as R's users write it: "poisson", "Gamma(link = log)", "nb(theta = 3)".
+/// A parsed call, such as "Gamma(link = log)".
 struct WrittenFamily {
   struct Argument {
-    std::string name;  ///< name of the argument; empty: none
+    std::string name;  ///< empty for a positional argument
     std::string text;  ///< a word, or an expression without blanks
     std::vector<double> numbers;
     std::vector<std::string> words;
@@ -54,7 +53,7 @@ std::optional<double> number_of(const Syntax& tree) {
   return positive ? std::optional(-*positive) : std::nullopt;
 }
 
-/// The value of a number, or the values of c(a, b); empty for any other expression.
+/// The values of a number or of c(a, b); empty for any other expression.
 std::vector<double> numbers_of(const Syntax& tree) {
   if (const auto one = number_of(tree)) return {*one};
   std::vector<double> all;
@@ -102,7 +101,7 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
   }
 }
 
-/// The family with several predictors of a call; null for another family.
+/// Null unless the call names a family with several linear predictors.
 std::shared_ptr<const SeveralFamily> several_of(const WrittenFamily& written) {
   std::vector<SeveralArgument> arguments;
   for (const WrittenFamily::Argument& one : written.arguments)
@@ -115,7 +114,7 @@ F made_of(const std::vector<double>& values) {
   return family_of<F>(values.data(), static_cast<int>(values.size()));
 }
 
-/// Initial estimates of this many parameters of a family with these constants.
+/// Initial estimates of `count` parameters, then the constants.
 template <class F>
 std::vector<double> first_values(std::vector<double> constants, std::size_t count) {
   std::vector<double> values(count, 1);
@@ -151,7 +150,7 @@ std::vector<Family> all_of(FamilyList<F...> /*list*/) {
   return {to_be_estimated<F>()...};
 }
 
-/// The index of a word among the choices of a constant; empty if it is not among them.
+/// Index of a word among `F::choices`, the named values of a constant.
 template <class F>
 std::optional<double> choice_of(const std::string& word) {
   if constexpr (requires { F::choices; }) {
@@ -161,7 +160,7 @@ std::optional<double> choice_of(const std::string& word) {
   return std::nullopt;
 }
 
-/// The name of the link that R calls power(lambda).
+/// Translates R's power(lambda) to the name of the link.
 std::string_view power_link(const std::string& text) {
   constexpr std::pair<const char*, const char*> known[] = {{"power(0)", "log"},
                                                            {"power(1)", "identity"},
@@ -172,7 +171,7 @@ std::string_view power_link(const std::string& text) {
   return found == std::end(known) ? std::string_view(text) : std::string_view(found->second);
 }
 
-/// The arguments of a call. A family takes those that it knows; the rest are unknown arguments.
+/// The arguments of a call, matched to those of a family type.
 struct GivenArguments {
   std::optional<std::string> link{};
   std::vector<double> theta{};
@@ -187,7 +186,6 @@ bool may_be_thetas(std::size_t size) {
   return size > 0 && (CountedFamily<F> ? size < thetas : size == thetas);
 }
 
-/// The number of parameters of a family with these arguments.
 template <class F>
 std::size_t parameter_count_with([[maybe_unused]] const GivenArguments& given) {
   if constexpr (CountedFamily<F>) {
@@ -240,8 +238,8 @@ GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
   return given;
 }
 
-/// The family with the values in a call, and R's defaults for others. As in mgcv, a negative theta is minus
-/// an initial estimate, and theta = 0 means no estimate.
+/// The family with the values of a call, and R's defaults for missing arguments. As in mgcv, a negative theta
+/// is minus an initial estimate, and theta = 0 counts as missing.
 template <class F>
 Family with_values(const GivenArguments& given) {
   std::vector<double> constants = first_constants<F>();
@@ -261,7 +259,7 @@ Family with_values(const GivenArguments& given) {
     if (has_theta) F::settle_constants(values.data());
   }
   if constexpr (CountedFamily<F>) {
-    // Its theta are distances from one value to the next.
+    // theta has the distances between successive thresholds.
     for (std::size_t i = 1; has_theta && i < values.size(); ++i)
       values[i] = made_of<F>(values).parameter_at(static_cast<int>(i), base::log(values[i]));
   }
@@ -271,7 +269,6 @@ Family with_values(const GivenArguments& given) {
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
 }
 
-/// Advice for a family of mgcv that is not available: the nearest available one.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
@@ -288,7 +285,7 @@ struct CalledFamily {
   Family family;
 };
 
-/// The family at an index of the list, with its default link.
+/// Applies the arguments to the family type at `index` of the list. The link is still the default.
 template <class... F>
 CalledFamily called(FamilyList<F...> /*list*/, int index,
                     const std::vector<WrittenFamily::Argument>& arguments) {
@@ -360,7 +357,7 @@ Family chosen_family(const std::string& text) {
     try {
       return own_family(toml, path);
     } catch (const Error& fault) {
-      throw Error(ErrorCode::input, fault.what());  // the fault is in a file, not in an option
+      throw Error(ErrorCode::input, fault.what());  // the error is in a file, not in an option
     }
   }
   const auto refuse = [&](const std::string& why) {

@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The position after the quoted text that begins at `at`, or the end of the text.
+/// The position after the quoted string that begins at `at`, or the end of the text.
 std::size_t behind_text(std::string_view toml, std::size_t at) {
   const char quote = toml[at];
   const std::string thrice(3, quote);
@@ -31,8 +31,7 @@ std::size_t behind_text(std::string_view toml, std::size_t at) {
   return toml.size();
 }
 
-/// Rejects dotted keys such as a.a.a.a, which a family does not have. A key of very many parts would make
-/// nested tables, whose recursive destruction overflows the stack.
+/// Rejects keys with many dots: the destructor of toml++'s nested tables overflows the stack.
 void check_dotted_keys(std::string_view toml, const std::string& origin) {
   constexpr int max_dots = 32;
   int line = 1;

@@ -12,24 +12,22 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A TOML file that describes a family: keys with texts, most of which are expressions. Faults are
-/// `Error(usage)` with the origin, the line and advice.
+/// A parsed TOML file of a user's family. Errors are `Error(usage)` with the origin, the line and advice.
 class FamilyFile {
  public:
-  /// Throws if the text is not TOML.
   FamilyFile(std::string_view toml, std::string origin);
 
   [[nodiscard]] bool has(const char* key) const { return table_.get(key) != nullptr; }
   void require_known(std::span<const char* const> keys) const;
-  /// The text of a key; null if it is not there.
+  /// Null if the key is absent.
   [[nodiscard]] const toml::value<std::string>* text(const char* key) const;
   [[nodiscard]] std::string name() const;
-  /// The whole number of a key that is there.
+  /// An integer in [least, most]; the key must be present.
   [[nodiscard]] int number(const char* key, int least, int most) const;
   [[nodiscard]] FamilyFunction function(const char* key, const std::vector<std::string>& arguments) const;
-  /// A condition on the response y, whose value is 1 where it holds; empty if the key is not there.
+  /// A condition on the response y with value 1 if true; empty if the key is absent.
   [[nodiscard]] FamilyFunction condition(const char* key) const;
-  /// A list of `count` expressions; empty if the key is not there.
+  /// A list of `count` expressions; empty if the key is absent.
   [[nodiscard]] std::vector<FamilyFunction> functions(const char* key, std::size_t count,
                                                       const std::vector<std::string>& arguments) const;
   [[noreturn]] void refuse(const toml::node& where, std::string_view why) const;

@@ -16,12 +16,12 @@ namespace {
 
 using Op = Expression::Op;
 
-/// A number that CUDA C++ reads back to the same bits.
+/// A literal that CUDA C++ reads back to the same bits.
 std::string literal(double number) {
   return number < 0 ? fmt::format("(-{:a})", -number) : fmt::format("{:a}", number);
 }
 
-/// Every argument is a number.
+/// `Knowledge` that every variable is numeric.
 class NumbersAlone : public Knowledge {
  public:
   ValueType type_of(const std::string& /*column*/) override { return {}; }
@@ -35,7 +35,7 @@ class NumbersAlone : public Knowledge {
 FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments,
                                bool on_devices)
     : expression_(parse_expression(text)) {
-  if (!on_devices && expression_.computed()) {  // such as ==, which texts have too
+  if (!on_devices && expression_.computed()) {  // such as ==, whose steps depend on the operand types
     NumbersAlone numbers;
     expression_ = {.text = expression_.text, .steps = compile(expression_, numbers).steps};
   }

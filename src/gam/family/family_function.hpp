@@ -12,15 +12,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Most arguments of a function of a user's family.
 inline constexpr std::size_t most_arguments = 6;
 
-/// A user's function of a few numbers: an expression over named arguments.
+/// A user's function: an expression over named numeric arguments.
 class FamilyFunction {
  public:
   FamilyFunction() = default;
-  /// Throws `Error(usage)` if the text is not an expression, or has variables other than `arguments`; and if
-  /// it has functions that kernels lack, such as comparisons, unless it is for the host alone.
+  /// Throws `Error(usage)` if the text is not an expression, or uses variables other than `arguments`. With
+  /// `on_devices`, also throws for operations that kernels lack, such as comparisons.
   FamilyFunction(std::string_view text, const std::vector<std::string>& arguments, bool on_devices = true);
 
   [[nodiscard]] double operator()(std::span<const double> arguments) const {
@@ -35,10 +34,9 @@ class FamilyFunction {
   [[nodiscard]] const std::string& text() const noexcept { return expression_.text; }
   [[nodiscard]] bool empty() const noexcept { return expression_.steps.empty(); }
   [[nodiscard]] const Expression& expression() const noexcept { return expression_; }
-  /// The index among the arguments of each column of the expression.
+  /// Index in `arguments` of each variable of the expression.
   [[nodiscard]] std::span<const std::size_t> indices() const noexcept { return indices_; }
-  /// The function as an expression of CUDA C++ over variables with the arguments' names. It calls functions
-  /// of own_functions.hpp.
+  /// CUDA C++ expression over variables named like the arguments. Calls functions of own_functions.hpp.
   [[nodiscard]] std::string device_expression() const;
 
   friend bool operator==(const FamilyFunction&, const FamilyFunction&) = default;

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
+/// Gamma responses: V(mu) = mu^2, log link by default.
 struct Gamma : LogLinkOfAnyUnit {
   static constexpr char name[] = "Gamma";
   static constexpr bool in_packets = true;
@@ -15,13 +15,13 @@ struct Gamma : LogLinkOfAnyUnit {
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
-  /// A response of 0 is refused too: it would be at the limit of the means.
+  /// 0 is invalid because it is a limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   template <FormulaNumber T>
   static T variance(const T& mu) {
     return mu * mu;
   }
-  /// dmu/deta is mu, so the weight equals the prior weight; computing mu^2 could overflow.
+  /// With dmu/deta = mu the weight is the prior weight; computing mu^2 could overflow.
   template <FormulaNumber T>
   static T weight(const Same<T>& prior, const T&, const Same<T>&) {
     return prior;

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Normal responses: V(mu) = 1, with the identity link.
+/// Normal responses: V(mu) = 1, identity link by default.
 struct Gaussian : UsualLink<Link::identity> {
   static constexpr char name[] = "gaussian";
   static constexpr bool in_packets = true;

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Positive responses with a heavier tail than Gamma: V(mu) = mu^3, with the link 1/mu^2.
+/// Inverse Gaussian responses: V(mu) = mu^3, link 1/mu^2 by default.
 struct InverseGaussian : UsualLink<Link::inverse_square> {
   static constexpr char name[] = "inverse.gaussian";
   static constexpr bool in_packets = true;
@@ -15,7 +15,7 @@ struct InverseGaussian : UsualLink<Link::inverse_square> {
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
-  /// A response of 0 is refused too: it would be at the limit of the means.
+  /// 0 is invalid because it is a limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   template <FormulaNumber T>
   static T variance(const T& mu) {
@@ -35,7 +35,7 @@ struct InverseGaussian : UsualLink<Link::inverse_square> {
     return y;
   }
   static double aic_scale(double, double, double scale) { return scale; }
-  /// The deviance divided by deviance / weights, the scale at which mgcv evaluates R's aic().
+  /// Deviance / scale at the scale deviance / weights, where mgcv evaluates R's aic().
   static double aic_misfit(double weights) { return weights; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     constexpr double pi = 3.141592653589793;

@@ -9,10 +9,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A function's value with its first and second derivatives by P variables: automatic differentiation in
-/// forward mode, so that the log likelihood of a family is written once, as a formula. `second` is the upper
-/// triangle, row by row. S is a double or a packet of rows. Source: Griewank and Walther, Evaluating
-/// Derivatives (2008), ch. 3 and 13.
+/// Second-order forward-mode automatic differentiation: a value with its first and second derivatives by P
+/// variables. `second` is the upper triangle, row by row. S is a double or a SIMD packet of rows. Source:
+/// Griewank and Walther, Evaluating Derivatives (2008), ch. 3 and 13.
 template <int P, class S = double>
 struct Jet {
   static constexpr int pairs = P * (P + 1) / 2;
@@ -22,16 +21,13 @@ struct Jet {
   S second[pairs] = {};
 
   Jet() = default;
-  /// A constant function.
   explicit Jet(const S& constant) : value(constant) {}
-  /// The variable with this index.
   static Jet variable(const S& value, int index) {
     Jet x(value);
     x.first[index] = S(1.0);
     return x;
   }
 
-  /// Whether no derivative differs from 0.
   [[nodiscard]] bool is_constant() const {
     for (const S& one : first)
       if (one != 0) return false;
@@ -40,7 +36,7 @@ struct Jet {
     return true;
   }
 
-  /// f(x), for f with these values and derivatives at x.
+  /// Chain rule for f(x); `f`, `slope` and `curvature` are f, f' and f'' at x.value.
   static Jet chain(const Jet& x, const S& f, const S& slope, const S& curvature) {
     Jet y(f);
     for (int i = 0, k = 0; i < P; ++i) {
@@ -50,7 +46,7 @@ struct Jet {
     }
     return y;
   }
-  /// f(x, z), for f with these values and derivatives there.
+  /// Chain rule for f(x, z); `f` to `by_zz` are f and its partial derivatives at x.value and z.value.
   static Jet chain(const Jet& x, const Jet& z, const S& f, const S& by_x, const S& by_z, const S& by_xx,
                    const S& by_xz, const S& by_zz) {
     Jet y(f);
@@ -117,7 +113,7 @@ struct Jet {
     return y;
   }
 
-  // Friends, so that these names hide no function of double.
+  // Hidden friends: found by ADL only, so that they do not hide the overloads for double.
   friend Jet exp(const Jet& x) {
     const S y = exp(x.value);
     return chain(x, y, y, y);
@@ -150,7 +146,7 @@ struct Jet {
     const S slope = 1 + y * y;
     return chain(x, y, slope, 2 * y * slope);
   }
-  /// The standard normal distribution function, by CUDA's name.
+  /// The standard normal distribution function, with CUDA's name.
   friend Jet normcdf(const Jet& x) {
     const S slope = normal_density(x.value);
     return chain(x, normal_probability(x.value), slope, -x.value * slope);
@@ -169,8 +165,7 @@ struct Jet {
   }
 };
 
-/// The type of a response whose predictors have the type T: that of a `Jet`'s values, or a packet for
-/// packets.
+/// Type of the response for linear predictors of type T: the number type of a `Jet`, otherwise T.
 template <class T>
 struct NumberOfType {
   using Type = double;

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <limits>
 
-/// The links of families, with R's functions and bounds. Host and kernels use the same source; in kernels the
-/// link is a constant.
+/// Link functions, with R's formulas and bounds, for the host and for kernels. In kernels `link` is a
+/// compile-time constant.
 namespace TESSERA_NAMESPACE::gam {
 
 enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit, inverse_square };
@@ -21,8 +21,8 @@ template <FormulaNumber T>
 T normal_density(const T& x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
-/// The normal quantile by Newton's method. It starts at 0 in the lower tail, where the distribution function
-/// is convex, so that iterates do not overshoot.
+/// Normal quantile by Newton's method from 0 in the lower tail. The distribution function is convex there, so
+/// that iterates do not overshoot.
 template <FormulaNumber T>
 T probit_of(const T& p) {
   const T tail = choose(p < 0.5, p, 1.0 - p);
@@ -37,7 +37,7 @@ T probit_of(const T& p) {
   return choose(p < 0.5, x, -x);
 }
 
-/// The predictor of a mean; NaN or infinite if there is none.
+/// The linear predictor of a mean; NaN or infinite if the mean has none.
 template <FormulaNumber T>
 T link_of(Link link, const T& mu) {
   constexpr double pi = 3.141592653589793;
@@ -87,7 +87,7 @@ T mean_of(Link link, const T& eta) {
   return T(std::numeric_limits<double>::quiet_NaN());
 }
 
-/// dmu/deta at a predictor.
+/// dmu/deta.
 template <FormulaNumber T>
 T derivative_of(Link link, const T& eta) {
   constexpr double pi = 3.141592653589793;

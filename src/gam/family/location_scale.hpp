@@ -9,8 +9,7 @@
 #include <cmath>
 #include <limits>
 
-/// Families of location, scale and shape, with the links and constants of mgcv. T is double or a `Jet`, so
-/// that one text gives the log likelihood and its derivatives.
+/// Families of location, scale and shape, with mgcv's links and constants. T = `Jet` yields derivatives.
 ///
 /// Sources: Wood, Pya and Saefken, JASA 111 (2016), sec. 3 and appendices; Jones and Pewsey, Biometrika 96
 /// (2009) for the sinh-arcsinh distribution; Wood and Fasiolo, Biometrics 73 (2017) for Tweedie's.
@@ -40,7 +39,6 @@ Jet<P, S> logistic(const Jet<P, S>& x) {
   const S slope = y * logistic(-x.value);
   return Jet<P, S>::chain(x, y, slope, slope * (logistic(-x.value) - y));
 }
-/// The x with softplus(x) = y.
 inline double inverse_softplus(double y) {
   return y > 36 ? y : log(expm1(fmax(y, 1e-300)));
 }
@@ -71,7 +69,7 @@ Jet<P, S> log_cosh(const Jet<P, S>& x) {
   return Jet<P, S>::chain(x, log_cosh(x.value), slope, 1.0 - slope * slope);
 }
 
-/// log(1 + x) / x with its derivatives, by its series near 0.
+/// log(1 + x)/x and its first two derivatives; Taylor series near 0.
 template <class T>
 struct LogRatio {
   T value, slope, curvature;
@@ -113,7 +111,7 @@ Jet<P, S> log_gamma_of(const Jet<P, S>& x) {
   return Jet<P, S>::chain(x, at.log_gamma, at.digamma, at.trigamma);
 }
 
-/// The series of the Tweedie density, F(c, s) of tweedie_series.hpp.
+/// F(c, s) of tweedie_series.hpp.
 template <FormulaNumber T>
 T tweedie_log_series(const T& c, const T& s) {
   return tweedie_series(c, s).value;
@@ -124,7 +122,7 @@ Jet<P, S> tweedie_log_series(const Jet<P, S>& c, const Jet<P, S>& s) {
   return Jet<P, S>::chain(c, s, at.value, at.by_c, at.by_s, at.by_cc, at.by_cs, at.by_ss);
 }
 
-/// Half the Tweedie deviance of a response, with phi = 1.
+/// Half the unit deviance of the Tweedie family.
 template <FormulaNumber T>
 T tweedie_misfit(const Same<T>& y, const T& log_mean, const T& p) {
   return half_tweedie_deviance(y, exp(log_mean), p);
@@ -140,7 +138,7 @@ Jet<P, S> tweedie_misfit(const Same<S>& y, const Jet<P, S>& log_mean, const Jet<
                           -slope * log_mean.value, at.by_pp);
 }
 
-/// A number that a call may give, and its default.
+/// A numeric argument of a family's call, with its default `usual`.
 template <class F>
 struct Constant {
   const char* name;
@@ -148,13 +146,13 @@ struct Constant {
   double F::*value;
 };
 
-/// Links of a predictor from which a call may choose; the first is the default.
+/// The links that a call may choose for a linear predictor; the first is the default.
 struct LinkChoice {
   int predictor;
   Link links[4];
   int count;
 };
-/// A number under the inverse of one of these links, in which T may be a `Jet`.
+/// The inverse of a link of `LinkChoice`; T may be a `Jet`.
 template <class T>
 T under(Link link, const T& eta) {
   switch (link) {
@@ -164,23 +162,23 @@ T under(Link link, const T& eta) {
     default: return eta;
   }
 }
-/// A first predictor whose number is `value` or, if the link has none there, that of a small one.
+/// Initial linear predictor of `value`; unless the link is identity, of at least 0.05 `deviation`.
 inline double first_under(Link link, double value, double deviation) {
   constexpr double small = 0.05;
   return link_of(link, link == Link::identity ? value : fmax(value, small * deviation));
 }
 
-/// The first log standard deviation above `b`.
+/// Initial log(standard deviation - b).
 inline double first_log_deviation(const ResponseLevel& level, double b) {
   return log(fmax(level.deviation - b, 0.05 * level.deviation));
 }
 /// The standard deviation of a Gumbel distribution of scale 1, pi / sqrt(6).
 inline constexpr double gumbel_deviation = 1.2825498301618641;
 
-/// A normal response: its mean, and the log of its standard deviation less `b`.
+/// Normal. Predictors: the mean and log(standard deviation - b).
 struct Gaulss {
   static constexpr char name[] = "gaulss";
-  static constexpr char type[] = "Gaulss";  ///< in kernels
+  static constexpr char type[] = "Gaulss";  ///< name of the type in kernel source
   static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the mean and the standard deviation";
   static constexpr int predictors = 2;
@@ -223,7 +221,7 @@ struct Gaulss {
   [[nodiscard]] double predictor_of_mean(double mean) const { return link_of(chosen[0], mean); }
 };
 
-/// The log scale of `Gammals` and `Gumbls`: above `b`, or with the identity link the predictor.
+/// The log scale of `Gammals` and `Gumbls`: b + softplus(eta), or eta with the identity link.
 struct LogScale {
   static constexpr LinkChoice choices[] = {{1, {Link::log, Link::identity}, 2}};
 
@@ -240,10 +238,10 @@ struct LogScale {
   }
 };
 
-/// A gamma response: the log of its mean, and its log scale (the squared coefficient of variation).
+/// Gamma. Predictors: the log mean and the log scale (squared coefficient of variation).
 struct Gammals : LogScale {
   static constexpr char name[] = "gammals";
-  static constexpr char type[] = "Gammals";  ///< in kernels
+  static constexpr char type[] = "Gammals";
   static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the mean and the scale";
   static constexpr int predictors = 2;
@@ -272,11 +270,11 @@ struct Gammals : LogScale {
   static double predictor_of_mean(double mean) { return log(mean); }
 };
 
-/// A Gumbel response: its location, and its log scale.
+/// Gumbel. Predictors: the location and the log scale.
 struct Gumbls : LogScale {
   static constexpr char name[] = "gumbls";
-  static constexpr char type[] = "Gumbls";  ///< in kernels
-  /// Whether residuals are signed by the location, not by the mean.
+  static constexpr char type[] = "Gumbls";
+  /// The sign of a residual is that of y - location, not y - mean.
   static constexpr bool side_of_location = true;
   static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the location and the scale";
@@ -308,11 +306,10 @@ struct Gumbls : LogScale {
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// A generalised extreme value response: its location, log scale and shape, which under the logit link is
-/// between -1 and 1/2.
+/// Generalised extreme value. Predictors: location, log scale, shape; the logit link limits it to (-1, 1/2).
 struct Gevlss {
   static constexpr char name[] = "gevlss";
-  static constexpr char type[] = "Gevlss";  ///< in kernels
+  static constexpr char type[] = "Gevlss";
   static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the location, the scale and the shape";
   static constexpr int predictors = 3;
@@ -364,11 +361,11 @@ struct Gevlss {
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// A sinh-arcsinh response: location, log scale (above log b), skewness and log kurtosis, whose square is
-/// penalised by `penalty`, as in mgcv.
+/// Sinh-arcsinh. Predictors: location, log(scale - b), skewness and log kurtosis. As in mgcv, the log
+/// likelihood has the ridge penalty `penalty` (log kurtosis)^2.
 struct Shash {
   static constexpr char name[] = "shash";
-  static constexpr char type[] = "Shash";  ///< in kernels
+  static constexpr char type[] = "Shash";
   static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the location, the scale, the skewness and the kurtosis";
   static constexpr int predictors = 4;
@@ -389,7 +386,7 @@ struct Shash {
   [[nodiscard]] T log_deviation(const T& eta) const {
     return log(exp(eta) + b);
   }
-  /// The log likelihood without the penalty of the log kurtosis.
+  /// The log likelihood without the ridge penalty.
   template <class T>
   [[nodiscard]] T log_density(const NumberOf<T>& y, const T* eta) const {
     const T tau = log_deviation(eta[1]);
@@ -416,13 +413,13 @@ struct Shash {
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// A Tweedie response, of variance phi mean^p: its mean, p, which is between a and b, and log phi.
+/// Tweedie with variance phi mean^p. Predictors: the mean, logit((p - a)/(b - a)) and log phi.
 struct Twlss {
   static constexpr char name[] = "twlss";
-  static constexpr char type[] = "Twlss";  ///< in kernels
+  static constexpr char type[] = "Twlss";
   static constexpr bool in_packets = true;
-  static constexpr bool has_zeros = true;   ///< whether the probability of the value 0 is above zero
-  static constexpr int late_predictor = 1;  ///< where few responses are 0, p and phi are hardly told apart
+  static constexpr bool has_zeros = true;   ///< P(Y = 0) > 0
+  static constexpr int late_predictor = 1;  ///< with few responses of 0, p and phi are barely identifiable
   static constexpr char meaning[] = "the mean, the power and the scale";
   static constexpr int predictors = 3;
   static constexpr const char* links[] = {"log", "identity", "identity"};
@@ -434,7 +431,7 @@ struct Twlss {
   static constexpr Constant<Twlss> constants[] = {{"a", 1.01, &Twlss::a}, {"b", 1.99, &Twlss::b}};
   Link chosen[1] = {Link::log};
 
-  /// What the constants must be; null: they are.
+  /// The condition that the constants violate; null if valid.
   [[nodiscard]] const char* fault() const { return 1 < a && a < b && b < 2 ? nullptr : "1 < a < b < 2"; }
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
   void first(const ResponseLevel& level, double* eta) const {
@@ -477,11 +474,11 @@ struct Twlss {
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// Counts with many zeros: the log rate of a Poisson distribution without zeros, and the complementary
-/// log-log of the probability of a count above zero.
+/// Zero-inflated Poisson. Predictors: the log rate of the zero-truncated Poisson, and the complementary
+/// log-log of P(Y > 0).
 struct Ziplss {
   static constexpr char name[] = "ziplss";
-  static constexpr char type[] = "Ziplss";  ///< in kernels
+  static constexpr char type[] = "Ziplss";
   static constexpr bool whole_numbers = true;
   static constexpr bool in_packets = true;
   static constexpr char meaning[] = "the rate and the probability of a count above 0";
@@ -504,13 +501,13 @@ struct Ziplss {
         log_cloglog(eta[1]) + y * eta[0] - exp(eta[0]) - log_cloglog(eta[0]) - log_gamma_of(y + 1.0);
     return choose(y == 0.0, -exp(eta[1]), of_count);
   }
-  /// The mean of all counts.
+  /// The mean count, including zeros.
   template <class T>
   void respond(const T* eta, T* out) const {
     out[0] = exp(log_cloglog(eta[1]) + eta[0] - log_cloglog(eta[0]));
   }
   [[nodiscard]] double squared_residual(double y, const double* eta) const {
-    // The saturated model: probability 1 of a count above 0, and the rate whose truncated mean is y.
+    // Saturated model: P(Y > 0) = 1, and the rate whose zero-truncated mean is y.
     double saturated = 0;
     if (y > 1) {
       double rate = y;

@@ -6,8 +6,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Negative binomial counts, overdispersed relative to Poisson: V(mu) = mu + mu^2 / theta, with the log link.
-/// The working parameter is log(theta), estimated by `fit/pirls/parameter_step.hpp`.
+/// Negative binomial counts: V(mu) = mu + mu^2/theta, log link by default. The working parameter is
+/// log(theta), estimated in fit/pirls/parameter_step.hpp.
 struct Nb : UsualLink<Link::log> {
   static constexpr char name[] = "nb";
   static constexpr bool in_packets = true;
@@ -46,14 +46,14 @@ struct Nb : UsualLink<Link::log> {
   static T first_mean(const T& y, const Same<T>&) {
     return choose(y == 0.0, T(1.0 / 6), y);
   }
-  /// As in mgcv, defined also for a response that is not a whole number.
+  /// As in mgcv, also defined for fractional responses.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
            ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + lgamma(y + 1) -
             log_rising_factorial(theta, y));
   }
 
-  /// Terms of the likelihood that depend only on the response and theta.
+  /// Terms of the log likelihood that depend only on y and theta.
   template <class T>
   struct ResponsePart {
     T log_rising;

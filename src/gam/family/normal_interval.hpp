@@ -5,19 +5,19 @@
 
 #include <tessera/version.hpp>
 
-/// Probabilities of intervals of a normal variable, exact to rounding in the tails too. T is a double or a
-/// packet of rows. Host and kernels use the same source.
+/// Normal probabilities of intervals, to rounding accuracy also in the tails. T is a double or a SIMD packet
+/// of rows. The same source for host and kernels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The log probability that an error lies in an interval or, up to a constant, its log density at a point;
-/// and its derivatives when the error is (y - mu)/sigma.
+/// Log likelihood of a standardised error z = (y - mu)/sigma: the log probability of an interval or, up to a
+/// constant, the log density at a point. The derivatives are those of `log`.
 template <class T>
 struct ErrorLikelihood {
-  T log;                 ///< log probability
-  T slope;               ///< sigma times its derivative by mu
-  T information;         ///< -sigma^2 times the second one
-  T by_log_scale;        ///< its derivative by log(sigma), of a point without the term -log(sigma)
-  T by_log_scale_twice;  ///< the second one
+  T log;
+  T slope;               ///< sigma times the derivative by mu
+  T information;         ///< -sigma^2 times the second derivative by mu
+  T by_log_scale;        ///< derivative by log(sigma); at a point without the term -log(sigma)
+  T by_log_scale_twice;  ///< second derivative by log(sigma)
 };
 template <class Mask, class T>
 ErrorLikelihood<T> choose(const Mask& where, const ErrorLikelihood<T>& a, const ErrorLikelihood<T>& b) {
@@ -26,8 +26,8 @@ ErrorLikelihood<T> choose(const Mask& where, const ErrorLikelihood<T>& a, const 
           choose(where, a.by_log_scale_twice, b.by_log_scale_twice)};
 }
 
-/// The moments of V = v > 0 with density proportional to exp(-t v - v^2/2), t >= 3: the integrals of v^k
-/// times this, k = 0 to 4. The ratio r_k of one to the one before is k/(t + r_(k+1)), a continued fraction.
+/// `moments[k]`, k = 0 to 4: integrals over v > 0 of v^k exp(-t v - v^2/2), t >= 3. The ratio r_k of moment k
+/// to moment k - 1 is the continued fraction k/(t + r_(k+1)).
 template <class T>
 struct NormalTail {
   explicit NormalTail(const T& t) {
@@ -43,8 +43,8 @@ struct NormalTail {
   T moments[5];
 };
 
-/// With Z normal within an interval, the derivatives of its log probability are E Z, 1 - Var Z, E Z^2 - 1 and
-/// Var Z^2 - 2 E Z^2. Here Z = at + V, where `v` are the moments of V, relative to the first one.
+/// For a truncated normal Z the derivatives are E Z, 1 - Var Z, E Z^2 - 1 and Var Z^2 - 2 E Z^2. `v` has the
+/// moments of Z - at, with v[0] = 1.
 template <class T>
 ErrorLikelihood<T> of_moments(const T& log, const T& at, const T (&v)[5]) {
   const T variance = v[2] - v[1] * v[1];
@@ -53,7 +53,7 @@ ErrorLikelihood<T> of_moments(const T& log, const T& at, const T (&v)[5]) {
   return {log, at + v[1], 1 - variance, excess, variance_of_square - 2 * (at * at + 2 * at * v[1] + v[2])};
 }
 
-/// A short interval, by Gauss and Legendre's rule of 12 points.
+/// A short interval, by 12-point Gauss-Legendre quadrature.
 template <FormulaNumber T>
 ErrorLikelihood<T> short_interval(const T& middle, const Same<T>& width) {
   constexpr double half_log_two_pi = 0.91893853320467274;
@@ -78,7 +78,7 @@ ErrorLikelihood<T> short_interval(const T& middle, const Same<T>& width) {
   return of_moments(log_probability, middle, v);
 }
 
-/// An interval that is near 0 at its inner end.
+/// An interval whose end nearer to 0 is above -3: by the normal distribution function.
 template <FormulaNumber T>
 ErrorLikelihood<T> wide_interval(const T& low, const Same<T>& high) {
   constexpr double half_log_two_pi = 0.91893853320467274;
@@ -95,7 +95,7 @@ ErrorLikelihood<T> wide_interval(const T& low, const Same<T>& high) {
           a * a * a * at_low - b * b * b * at_high - excess - excess * excess};
 }
 
-/// An interval below -3.
+/// An interval below -3, by the continued fractions of `NormalTail`.
 template <FormulaNumber T>
 ErrorLikelihood<T> tail_interval(const T& low, const Same<T>& high, const Same<T>& width) {
   constexpr double half_log_two_pi = 0.91893853320467274;
@@ -115,20 +115,20 @@ ErrorLikelihood<T> tail_interval(const T& low, const Same<T>& high, const Same<T
     v[0] -= rest * w[0];
   }
   const T log_probability = -0.5 * t * t - half_log_two_pi + log(v[0]);
-  for (int k = 4; k > 0; --k) v[k] = (k % 2 == 0 ? v[k] : -v[k]) / v[0];  // of Z - high = -V
+  for (int k = 4; k > 0; --k) v[k] = (k % 2 == 0 ? v[k] : -v[k]) / v[0];  // moments of Z - high = -V
   return of_moments(log_probability, high, v);
 }
 
-/// The interval from `start` to `end`, one of which may be infinite. `width`: end - start, which the caller
-/// may know better than their difference. The moments of Z are those of Z less a point of the interval, whose
-/// terms do not cancel: its middle if it is short, its inner end if it is in a tail.
+/// The interval from `start` to `end`, one of which may be infinite. `width` is end - start, which the caller
+/// may know without cancellation. To avoid cancellation, moments are taken about the middle of a short
+/// interval, or about the inner end of an interval in a tail.
 template <FormulaNumber T>
 ErrorLikelihood<T> normal_interval(const T& start, const Same<T>& end, const Same<T>& width) {
   const auto mirrored = start + end > 0.0;
   const T low = choose(mirrored, -end, start);
   const T high = choose(mirrored, -start, end);
   const T middle = 0.5 * (low + high);
-  // 1: short, 2: wide, 3: a tail.
+  // 1: short, 2: wide, 3: tail.
   const T kind =
       choose((width <= 3.0) & (-width * middle <= 8.0), T(1.0), choose(high > -3.0, T(2.0), T(3.0)));
   ErrorLikelihood<T> at{};
@@ -139,7 +139,7 @@ ErrorLikelihood<T> normal_interval(const T& start, const Same<T>& end, const Sam
   return at;
 }
 
-/// The density at z, relative to that at 0.
+/// The density at z relative to the density at 0.
 template <FormulaNumber T>
 ErrorLikelihood<T> normal_point(const T& z) {
   return {-0.5 * z * z, z, T(1.0), (z - 1) * (z + 1), -2 * z * z};

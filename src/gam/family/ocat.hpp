@@ -5,14 +5,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Ordered classes 1 to R: a response is in class k if its linear predictor plus a logistic error is between
-/// thresholds k - 1 and k. The parameters are thresholds 1 to R - 1; on the working scale the first, and the
-/// log of the distance of each other from the one before. Threshold 1 of a model is -1, since the intercept
-/// moves all of them. A search over the parameters moves threshold 1 too, and then shifts all thresholds, and
-/// the intercept with them. If threshold 1 were held, only rows of class 1 would determine the intercept,
-/// which takes hundreds of iterations where they are few. The mean is the linear predictor. With x and u the
-/// upper and the lower threshold less the predictor, the likelihood F(x) - F(u), F logistic, is the product
-/// F(x) (1 - F(u)) (1 - exp(u - x)), which does not cancel.
+/// Ordered categorical (cumulative logit) responses 1 to R. A response is k if the linear predictor plus a
+/// logistic error is between thresholds k - 1 and k. The mean is the linear predictor.
+/// The parameters are thresholds 1 to R - 1. Their working scale is threshold 1, then the logs of successive
+/// distances. Threshold 1 of a model is -1, because the intercept shifts all thresholds. The search still
+/// moves threshold 1, and then shifts all thresholds and the intercept back. Otherwise only rows of class 1
+/// would determine the intercept; with few such rows this needs hundreds of iterations.
+/// With x and u the upper and lower threshold less the predictor, and F logistic, the likelihood F(x) - F(u)
+/// is computed as F(x) (1 - F(u)) (1 - exp(u - x)), which avoids cancellation.
 struct Ocat : UsualLink<Link::identity> {
   static constexpr char name[] = "ocat";
   static constexpr bool in_packets = true;
@@ -23,7 +23,7 @@ struct Ocat : UsualLink<Link::identity> {
   static constexpr bool deviance_is_whole = true;
   static constexpr char residuals[] = " Those of a class lie on one curve.";
 
-  static constexpr int parameter_count = 99;  ///< the most
+  static constexpr int parameter_count = 99;  ///< the maximum
   static constexpr int first_class = 1;
   static constexpr int least_classes = 3;
   static constexpr int most_classes = parameter_count + 1;
@@ -43,16 +43,16 @@ struct Ocat : UsualLink<Link::identity> {
   [[nodiscard]] constexpr int count() const { return count_; }
   [[nodiscard]] constexpr int classes() const { return count_ + 1; }
   [[nodiscard]] double parameter(int i) const { return threshold(i + 1); }
-  /// mgcv's theta: the distance of threshold i + 1 from the one before.
+  /// mgcv's theta: threshold i + 1 less threshold i.
   [[nodiscard]] double theta(int i) const { return threshold(i + 1) - threshold(i); }
-  /// The thresholds, with as many decimals as mgcv prints.
+  /// Threshold i + 1, rounded as mgcv prints it.
   [[nodiscard]] double shown(int i) const { return nearbyint(100 * threshold(i + 1)) / 100; }
 
   [[nodiscard]] const char* response_fault(double y) const {
     return y >= 1 && y <= classes() && y == floor(y) ? nullptr : "must be a whole number from 1 to R";
   }
 
-  /// A step of Newton's method, with the observed information, as in mgcv.
+  /// A Newton step, with the observed information, as in mgcv.
   template <FormulaNumber T>
   [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& eta, const Same<T>& prior) const {
     const Place<T> at(*this, y, eta);
@@ -65,7 +65,7 @@ struct Ocat : UsualLink<Link::identity> {
   [[nodiscard]] double minus_two_log_likelihood(double y, double eta, double weight, double) const {
     return deviance(y, eta, weight);
   }
-  /// As in mgcv: midway between the thresholds of the class; those of the outer classes are 1 further out.
+  /// As in mgcv: midway between the thresholds of the class; an outer class is taken to have width 1.
   template <FormulaNumber T>
   [[nodiscard]] T first_mean(const T& y, const Same<T>&) const {
     return each(y, [&](double one) {
@@ -75,12 +75,11 @@ struct Ocat : UsualLink<Link::identity> {
     });
   }
 
-  /// The thresholds of a class.
   template <class T>
   struct Thresholds {
     T lower, upper;
   };
-  /// P(Y = k), and its derivative by the predictor.
+  /// P(Y = k) and its derivative by the predictor.
   struct Probability {
     double value, slope;
   };
@@ -89,17 +88,15 @@ struct Ocat : UsualLink<Link::identity> {
     const double value = at.upper.below * at.lower.above * -expm1(-at.width);
     return {value, value * at.score()};
   }
-  /// P(Y <= y).
   [[nodiscard]] double up_to(double y, double eta) const {
     return y < 1 ? 0 : Logistic<double>(threshold(class_of(floor(y))) - eta).below;
   }
-  /// The class between whose thresholds the predictor is.
+  /// The class whose interval of thresholds contains the predictor.
   [[nodiscard]] int class_at(double eta) const {
     int own = 1;
     while (own < classes() && eta > threshold(own)) ++own;
     return own;
   }
-  /// Its sign is that of the residual of a class, as in mgcv.
   [[nodiscard]] double residual_side(double y, double eta) const {
     const int own = class_of(y);
     return (threshold(own - 1) + threshold(own)) / 2 - eta;
@@ -108,16 +105,14 @@ struct Ocat : UsualLink<Link::identity> {
   template <FormulaNumber T>
   void likelihood_terms(const Same<T>& y, const T& eta, T* terms) const {
     const Place<T> at(*this, y, eta);
-    // The parameter that is the class's upper threshold.
+    // Index of the parameter that is the class's upper threshold.
     const T own = each(T(y), [&](double one) { return class_of(one) - 1.0; });
     const T closeness = at.closeness();
     terms[0] = -at.log_probability();
     T* second = terms + 1 + count_;
     for (int i = 0; i < count_; ++i) {
-      // Both thresholds of the class move with the parameters below `own`; only the upper one moves with
-      // parameter `own`.
-      const double step =
-          i == 0 ? 1 : theta(i);  // by how much a change of the working parameter moves the thresholds
+      // Parameters below `own` shift both thresholds of the class; parameter `own` shifts only the upper one.
+      const double step = i == 0 ? 1 : theta(i);  // derivative of a threshold by the working parameter
       const T of_own = choose(own == i, at.upper.above + closeness, T(0.0));
       const T slope = choose(own > i, -at.score(), of_own);
       terms[1 + i] = -step * slope;
@@ -132,7 +127,7 @@ struct Ocat : UsualLink<Link::identity> {
   }
 
  private:
-  /// The logistic distribution at x.
+  /// The logistic distribution function F at x.
   template <class T>
   struct Logistic {
     explicit Logistic(const T& at) : x(at) {
@@ -143,14 +138,14 @@ struct Ocat : UsualLink<Link::identity> {
     }
     [[nodiscard]] T density() const { return below * above; }
     T x;
-    T larger;  ///< of the next two
+    T larger;  ///< max(F(x), 1 - F(x))
     T below;   ///< F(x)
     T above;   ///< 1 - F(x)
   };
-  /// The thresholds of a class, seen from a linear predictor.
+  /// The thresholds of a class minus the linear predictor.
   template <class T>
   struct Place {
-    /// A response that is not finite gives no finite number.
+    /// A NaN or infinite y yields NaN results.
     Place(const Ocat& family, const T& y, const T& eta) : Place(family.limits_of(y), eta + 0.0 * y) {}
     Place(const Ocat& family, int own, const T& eta)
         : Place(Thresholds<T>{family.threshold(own - 1), family.threshold(own)}, eta) {}
@@ -160,10 +155,10 @@ struct Ocat : UsualLink<Link::identity> {
       const T tails = choose(upper.x < 0.0, upper.x, T(0.0)) - choose(lower.x > 0.0, lower.x, T(0.0));
       return tails + log(upper.larger * lower.larger * -expm1(-width));
     }
-    // The derivative of the log probability by the predictor, and minus the second one.
+    // First derivative of the log probability by the predictor, and minus the second derivative.
     [[nodiscard]] T score() const { return lower.below - upper.above; }
     [[nodiscard]] T information() const { return upper.density() + lower.density(); }
-    /// The derivative of log(1 - exp(-width)) by the width.
+    /// Derivative of log(1 - exp(-width)) by the width.
     [[nodiscard]] T closeness() const { return 1.0 / expm1(width); }
     Logistic<T> upper, lower;
     T width;
@@ -179,7 +174,7 @@ struct Ocat : UsualLink<Link::identity> {
     if (k < 1) return -infinity;
     return k < classes() ? thresholds_[k - 1] : infinity;
   }
-  /// Between 1 and R for any number.
+  /// Between 1 and R for any y.
   [[nodiscard]] int class_of(double y) const {
     return y > 1 ? static_cast<int>(within(1, y, static_cast<double>(classes()))) : 1;
   }

@@ -4,8 +4,7 @@
 #include "gam/family/jet.hpp"
 #include "gam/family/links.hpp"
 
-/// Functions of numbers and of jets that the expressions of users' families call and C++ lacks, from the same
-/// source on the host and in kernels.
+/// Functions of user expressions that C++ lacks, for numbers and `Jet`, on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
 inline double custom_power(double base, double exponent) {
@@ -14,7 +13,7 @@ inline double custom_power(double base, double exponent) {
 inline double custom_normal_density(double x) {
   return normal_density(x);
 }
-/// As R's pmin, NaN where one of the two is.
+/// Like R's pmin: NaN if an argument is NaN.
 inline double custom_least(double a, double b) {
   return a != a ? a : b < a || b != b ? b : a;
 }

@@ -19,9 +19,10 @@ namespace {
 
 using base::at;
 using Op = Expression::Op;
-constexpr double not_told = std::numeric_limits<double>::quiet_NaN();  ///< by the file
+/// Value of a function that the file omits.
+constexpr double not_told = std::numeric_limits<double>::quiet_NaN();
 
-/// A function with its derivatives, by the steps of its expression.
+/// Evaluates the expression of a function with `Jet` arguments.
 template <int P>
 Jet<P> with_derivatives(const FamilyFunction& function, std::span<const Jet<P>> arguments) {
   std::array<Jet<P>, max_stack> stack;
@@ -59,24 +60,24 @@ Jet<P> with_derivatives(const FamilyFunction& function, std::span<const Jet<P>> 
       case Op::tan: replace([](const auto& x) { return tan(x); }); break;
       case Op::floor: replace([](const auto& x) { return floor(x); }); break;
       case Op::ceiling: replace([](const auto& x) { return ceil(x); }); break;
-      default: replace([](const auto& x) { return trunc(x); }); break;  // `FamilyFunction` refuses the others
+      default: replace([](const auto& x) { return trunc(x); }); break;  // `FamilyFunction` rejects the rest
     }
   }
   return top();
 }
 
-/// What a file says. Functions that it need not have are empty.
+/// The contents of a family's file. Omitted optional functions are empty.
 struct OwnParts {
   std::string name;
   std::string toml;
-  FamilyFunction log_likelihood;         ///< of y and the predictors
-  std::vector<FamilyFunction> start;     ///< of the responses' mean and standard deviation
-  std::vector<FamilyFunction> response;  ///< of the predictors: columns of predictions
-  FamilyFunction mean, deviation;        ///< of the predictors
+  FamilyFunction log_likelihood;         ///< function of y and the predictors
+  std::vector<FamilyFunction> start;     ///< functions of the mean and standard deviation of all responses
+  std::vector<FamilyFunction> response;  ///< columns of predictions, functions of the predictors
+  FamilyFunction mean, deviation;        ///< functions of the predictors
   FamilyFunction cumulative;             ///< P(Y <= y), of y and the predictors
-  FamilyFunction quantile;               ///< of p and the predictors
-  FamilyFunction support;                ///< whether y is a response
-  std::string support_fault{};           ///< what a number outside of the support lacks
+  FamilyFunction quantile;               ///< function of p and the predictors
+  FamilyFunction support;                ///< 1 if y is a valid response
+  std::string support_fault{};           ///< error message for an invalid response
 };
 
 template <int P>

@@ -16,16 +16,17 @@ inline constexpr int most_own_predictors = 4;
 ///     name = "lognormal"
 ///     predictors = 2
 ///     log_likelihood = "-log(y) - eta2 - ((log(y) - eta1) * exp(-eta2))^2 / 2"
-///     start = ["log(mean)", "0"]             # of the responses' mean and deviation; else 0
-///     response = ["exp(eta1)", "exp(eta2)"]  # what is predicted with type response; else the predictors
-///     mean = "exp(eta1 + exp(2 * eta2) / 2)" # of a response
-///     deviation = "exp(eta1) * …"            # its standard deviation
+///     start = ["log(mean)", "0"]             # from the mean and deviation of all responses; default 0
+///     response = ["exp(eta1)", "exp(eta2)"]  # predictions of type response; default: predictors
+///     mean = "exp(eta1 + exp(2 * eta2) / 2)" # mean of a response
+///     deviation = "exp(eta1) * …"            # standard deviation of a response
 ///     cumulative = "pnorm((log(y) - eta1) * exp(-eta2))"  # P(Y <= y)
-///     quantile = "…"                         # of p and the predictors
-///     support = "y > 0"                      # what a response must have
+///     quantile = "…"                         # function of p and the predictors
+///     support = "y > 0"                      # condition on a response
 ///
-/// Only the first three keys are required. Derivatives are those of the expressions (jet.hpp). Returns null
-/// if the file has no `predictors`, and is therefore one for `parse_custom_family`; throws like that.
+/// Only the first three keys are required. Derivatives are by automatic differentiation (jet.hpp). Returns
+/// null if the file has no key `predictors`: such a file is for `parse_custom_family`. Throws like
+/// `parse_custom_family`.
 [[nodiscard]] std::shared_ptr<const SeveralFamily> parse_own_several(const std::string& toml,
                                                                      const std::string& origin);
 

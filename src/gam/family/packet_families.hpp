@@ -4,23 +4,22 @@
 #include "base/math/packet.hpp"
 #include "gam/family/several_family.hpp"
 
-/// Rows of families with several linear predictors, a packet at a time.
+/// SIMD evaluation of families with several linear predictors.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A family whose log likelihood takes packets.
 template <class F>
 concept PacketFormula = requires {
   requires F::in_packets;
 };
 
-/// `SeveralFamily::evaluate`. Compiled for each width, by packet_families_text.hpp.
+/// `SeveralFamily::evaluate` in packets of `width` doubles (packet_families_text.hpp).
 template <int width, PacketFormula F>
 void evaluate_of_width(const F& family, const SeveralRows& rows);
 template <PacketFormula F>
 void evaluate_in_packets(const F& family, const SeveralRows& rows) {
   base::at_register_width([&](auto width) { evaluate_of_width<width.value>(family, rows); });
 }
-/// The same of classes 0 to `predictors`.
+/// `evaluate` for the classes 0 to `predictors` of multinom.
 template <int width>
 void evaluate_classes_of_width(int predictors, const SeveralRows& rows);
 inline void evaluate_classes(int predictors, const SeveralRows& rows) {

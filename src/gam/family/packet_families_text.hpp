@@ -11,7 +11,7 @@ namespace {
 
 using Rows = base::Packet<TESSERA_PACKET>;
 
-/// The numbers from `first` on; of the last packet only `count` are there.
+/// Loads min(count, width) numbers from `first`. Lanes from `count` repeat the first number.
 Rows read(const double* first, int count) {
   if (count >= Rows::count) return Rows::at(first);
   double numbers[Rows::count];
@@ -25,7 +25,7 @@ void write(const Rows& rows, int count, double* first) {
   for (int i = 0; i < count; ++i) first[i] = numbers[i];
 }
 
-/// As `evaluate_rows`.
+/// Like `evaluate_rows`, in packets.
 template <class Row>
 void evaluate_packets(int predictors, const SeveralRows& rows, Rows* eta, Rows* scores, Rows* curvatures,
                       const Row& row) {

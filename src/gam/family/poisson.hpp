@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Counts: V(mu) = mu, with the log link.
+/// Poisson counts: V(mu) = mu, log link by default.
 struct Poisson : UsualLink<Link::log> {
   static constexpr char name[] = "poisson";
   static constexpr bool in_packets = true;
@@ -32,7 +32,7 @@ struct Poisson : UsualLink<Link::log> {
   static T first_mean(const T& y, const Same<T>&) {
     return y + 0.1;
   }
-  /// Infinite for a response that is not a whole number, as in R.
+  /// Infinite for a fractional response, as in R.
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     if (!is_integer(y)) return std::numeric_limits<double>::infinity();
     const double count = nearbyint(y);

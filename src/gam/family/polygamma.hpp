@@ -3,14 +3,14 @@
 
 #include "gam/family/rising_factorial.hpp"
 
-/// The logarithm of the gamma function and its derivatives for any x > 0, on the host and in kernels.
+/// log(gamma(x)) and its derivatives for x > 0, on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
 template <class T>
 struct Polygamma {
   T log_gamma;
-  T digamma;   ///< the first derivative of log(gamma(x))
-  T trigamma;  ///< the second derivative
+  T digamma;
+  T trigamma;
 };
 template <FormulaNumber T>
 Polygamma<T> polygamma(const T& x) {
@@ -33,15 +33,15 @@ Polygamma<T> polygamma(const T& x) {
           trigamma_tail(to) + inverse * (1.0 + 0.5 * inverse) + sum_of_squares};
 }
 
-/// The remainder of Stirling's formula, and its derivatives.
+/// The remainder of Stirling's formula and its derivatives. Note the sign of `first`.
 template <class T>
 struct StirlingRest {
   T value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
-  T first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`
-  T second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
+  T first;   ///< log(x) - 1/(2 x) - digamma(x), which is -(d/dx) `value`
+  T second;  ///< trigamma(x) - 1/x - 1/(2 x^2), the second derivative of `value`
 };
 
-/// Uses Stirling's series at x; for small x, the series at a larger x + n.
+/// Stirling's series at x; for small x via the recurrence of `polygamma`.
 template <FormulaNumber T>
 StirlingRest<T> stirling_rest(const T& x) {
   constexpr double half_log_two_pi = 0.91893853320467274;

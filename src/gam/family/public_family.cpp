@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public interface of a family.
 #include "gam/family/family.hpp"
 
 #include <tessera/gam/family.hpp>

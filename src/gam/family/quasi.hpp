@@ -5,8 +5,8 @@
 #include "gam/family/inverse_gaussian.hpp"
 #include "gam/family/poisson.hpp"
 
-/// Families defined only by a link and a variance function, up to an estimated scale. They are fitted by
-/// quasi-likelihood, and have no likelihood and no AIC.
+/// Quasi-likelihood families: a link and a variance function, with an estimated scale. They have no
+/// likelihood and no AIC.
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
@@ -18,12 +18,10 @@ struct WithoutLikelihood : F {
   static bool likelihood_rounds(double, double) { return false; }
 };
 
-/// V(mu) = mu, with the log link.
 struct QuasiPoisson : WithoutLikelihood<Poisson> {
   static constexpr char name[] = "quasipoisson";
 };
 
-/// V(mu) = mu (1 - mu), with the logit link.
 struct QuasiBinomial : WithoutLikelihood<Binomial> {
   static constexpr char name[] = "quasibinomial";
 };
@@ -93,14 +91,14 @@ struct Quasi : UsualParts {
   [[nodiscard]] T weight(const Same<T>& prior, const T& mean, const Same<T>& slope) const {
     return prior * slope * slope / variance(mean);
   }
-  /// NaN for an invalid mean, so that a fit halves the step that leads to it.
+  /// NaN for an invalid mean, so that the fit halves the step.
   template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mean, const Same<T>& prior) const {
     const T outside(std::numeric_limits<double>::quiet_NaN());
     switch (which) {
       case constant: return prior * (y - mean) * (y - mean);
       case mu: return choose(mean > 0.0, Poisson::deviance(y, mean, prior), outside);
-      // For a response of 0 only -log(mean) remains, as in R.
+      // For y = 0 the term log(y) is omitted, as in R.
       case mu_2:
         return choose(mean > 0.0,
                       -2 * prior * (log(choose(y > 0.0, T(y), T(1.0)) / mean) - (y - mean) / mean), outside);
@@ -125,8 +123,7 @@ struct Quasi : UsualParts {
   Start start = Start::response;
 };
 
-/// Which responses are valid depends on the link too. A mean has a limit at an infinite predictor if the
-/// variance is mu (1 - mu), or if it is mu with the log link.
+/// The mean has a limit at an infinite linear predictor if V = mu (1 - mu), or if V = mu with the log link.
 template <>
 struct Linked<Quasi> : Quasi {
   constexpr Linked(Quasi quasi, Link link, double side_of_means) : Quasi(quasi), side(side_of_means) {

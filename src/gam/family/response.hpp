@@ -7,10 +7,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The response of a row. A censored family takes a second number, as in mgcv. It equals the first if the
-/// response is known; it is another number if the response lies between the two; it is infinite if the
-/// response lies beyond the first on that side. Other families take the first number alone. T is a double or
-/// a packet of rows.
+/// A response, possibly censored. As in mgcv, `limit` equals `value` if the response is known. Otherwise the
+/// response is between `value` and `limit`, which may be infinite. Uncensored families use `value` only. T is
+/// a double or a SIMD packet of rows.
 template <class T>
 struct ResponseOf {
   // NOLINTNEXTLINE(google-explicit-constructor): most families know only this number

@@ -42,8 +42,8 @@ double gamma_below(double shape, double x) {
   return x > 0 ? bm::gamma_p(shape, x, MathPolicy()) : 0;
 }
 
-/// P(Y <= y) for an inverse Gaussian with shape 1 / scale. The second term is exp(2 lambda / mean) times a
-/// tail of the normal distribution, which vanishes if the exponential is infinite.
+/// P(Y <= y) of an inverse Gaussian with shape 1/scale. The second term is exp(2/(scale mean)) times a normal
+/// tail probability. An asymptotic series of the tail avoids overflow of the exponential.
 double inverse_gaussian_below(double y, double mean, double scale) {
   const double root = 1 / std::sqrt(scale * y);
   const double near = root * (y / mean - 1);
@@ -60,21 +60,22 @@ double inverse_gaussian_below(double y, double mean, double scale) {
   return normal_below(near) + base::exp(-near * near / 2) * series / (2 * far * std::sqrt(std::numbers::pi));
 }
 
-/// The Poisson probability of n, for a large rate and any n near it.
+/// The Poisson probability of n in saddle-point form, for a large rate. n is near the rate and may be
+/// fractional.
 double poisson_density(double n, double rate) {
   const double away = (n - rate) / rate;
   const double distance = rate * ((1 + away) * log1p_less(away) + away * away);
   return base::exp(-distance - stirling_rest(n).value) / std::sqrt(2 * std::numbers::pi * n);
 }
 
-/// P(Y <= y) for a Tweedie response: a Poisson number of gamma variables. Of many terms every `step`-th one
-/// is taken, as in tweedie_series.hpp.
+/// P(Y <= y) of a Tweedie response, a Poisson sum of gamma variates. With a large rate only every `step`-th
+/// term is evaluated, as in tweedie_series.hpp.
 double tweedie_below(double y, double mean, double power, double scale) {
   if (y < 0) return 0;
   const double rate = base::pow(mean, 2 - power) / (scale * (2 - power));
   const double shape = (2 - power) / (power - 1);
   const double unit = scale * (power - 1) * base::pow(mean, power - 1);
-  // Sums the terms within this many standard deviations of the Poisson distribution from its mean.
+  // Truncates the Poisson sum at this many standard deviations from the mean.
   constexpr double reach = 8;
   constexpr double many = 1000;
   constexpr double steps_per_width = 1.5;
@@ -100,13 +101,13 @@ double quantile_residual(const ResponseProbabilities& of, std::uint64_t drawn) {
   return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
 }
 
-/// The mean of `cumulative` over a normal predictor, by the trapezoidal rule, which converges exponentially
-/// if a smooth function is multiplied by the normal density.
+/// Expectation of `cumulative` over a normal linear predictor. The trapezoidal rule converges exponentially
+/// for a smooth function times the normal density.
 struct ResponseDistribution::Mixture {
   const ResponseDistribution& of;
   double predictor;
   double error;
-  int level = 1;  ///< refinement that sufficed in the last call
+  int level = 1;  ///< refinement level of the last call
 
   double operator()(double y) {
     if (error == 0) return of.cumulative(y, of.family_.mean(predictor));
@@ -124,7 +125,6 @@ struct ResponseDistribution::Mixture {
     double step = std::ldexp(coarse, 1 - level);
     double whole = sum_at(-reach, step);
     for (;; ++level) {
-      // Halving the step adds the midpoints of the coarser rule.
       const double between = sum_at(-reach + step / 2, step);
       const double difference = std::abs(whole - between);
       whole = (whole + between) / 2;
@@ -190,7 +190,7 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
       if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
-      // If the mean has rounded to a limit, all responses are at that limit.
+      // A mean rounded to 0 or 1 is a point mass there.
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 1 : 0;
       return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
     case Kind::positive:
@@ -235,14 +235,13 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
       const double successes = gamma(mean * parameter_, 1);
       const double failures = gamma((1 - mean) * parameter_, 1);
-      // `successes` and `failures` underflow together only if all responses are at the limits.
+      // Both variates underflow only if the distribution is concentrated at 0 and 1.
       if (successes + failures == 0) return random.uniform() < mean ? 1 : 0;
       return successes / (successes + failures);
     }
     case Kind::positive: {
       if (!inverse_gaussian_) return gamma(1 / scale, mean * scale);
-      // By the method of Michael, Schucany and Haas, The American Statistician 30 (1976), in a form without
-      // cancellation.
+      // Michael, Schucany and Haas, The American Statistician 30 (1976), in a form without cancellation.
       const double z = std::normal_distribution<double>()(random);
       const double w = mean * scale * z * z / 2;
       const double smaller = mean / (1 + w + std::sqrt(w * (2 + w)));
@@ -321,7 +320,7 @@ double ResponseDistribution::probability_of_zero(double mean) const {
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
   if (std::isnan(predictor) || !std::isfinite(error)) return nan;
   if (std::isinf(predictor)) {
-    // At an infinite predictor the mean is at its limit, whatever the standard error.
+    // The mean is at its limit, whatever the standard error.
     error = 0;
     if (const double mean = family_.mean(predictor); !std::isfinite(mean)) return mean;
   }
@@ -338,7 +337,7 @@ double ResponseDistribution::quantile(double p, double predictor, double error) 
 double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   const bool positive = kind_ == Kind::positive || kind_ == Kind::tweedie;
   if (kind_ == Kind::tweedie && mixture(0) >= p) return 0;
-  // Searches positive responses on the log scale.
+  // The root search for positive responses is on the log scale.
   const auto response = [&](double x) { return positive ? base::exp(x) : x; };
   const auto excess = [&](double x) { return mixture(response(x)) - p; };
   const double mean = family_.mean(mixture.predictor);
@@ -368,7 +367,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   if (at_low == 0) return response(low);
   if (at_high == 0) return response(high);
   if (!(at_low < 0 && at_high > 0)) return nan;
-  constexpr int bits = 40;  // bits of a relative accuracy of 1e-12
+  constexpr int bits = 40;  // relative accuracy of 1e-12
   std::uintmax_t iterations = 100;
   const auto found = bm::tools::toms748_solve(
       excess, low, high, at_low, at_high, bm::tools::eps_tolerance<double>(bits), iterations, MathPolicy());
@@ -377,7 +376,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
 
 double ResponseDistribution::whole(double p, Mixture& mixture) const {
   if (mixture(0) >= p) return 0;
-  double low = 0;  // lower bound of the quantile
+  double low = 0;  // exclusive lower bound of the quantile
   double high = std::max(1.0, std::ceil(std::min(family_.mean(mixture.predictor), 1e15)));
   constexpr double most = 9e15;
   while (mixture(high) < p) {

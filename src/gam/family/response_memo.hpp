@@ -12,12 +12,11 @@
 #include <optional>
 #include <vector>
 
-/// Caches the terms of the likelihood that depend only on a row's response and the family's parameters, for
-/// one pass. CPU only. Results do not depend on earlier rows. Not thread-safe.
+/// Caches of likelihood terms that depend only on a row's response and the family's parameters. One cache per
+/// pass. CPU only. Results do not depend on the rows seen before. Not thread-safe.
 namespace TESSERA_NAMESPACE::gam {
 
-/// For nb: values by count, since the same counts occur in many rows. Results are the same as without the
-/// cache.
+/// For nb, by count; the cache does not change results.
 class NbMemo {
  public:
   [[nodiscard]] Nb::ResponsePart<double> response_part(const Nb& family, double y) {
@@ -33,10 +32,9 @@ class NbMemo {
   CountMemo<Nb::ResponsePart<double>> known_;
 };
 
-/// For tw: with p fixed, the series of the density and its derivatives depend on one number s. They are
-/// interpolated in cells of s, from Chebyshev points. Where p is near 1 the density has many modes, and
-/// interpolation may be less exact than rounding: intermediate points show this, and such a cell uses the
-/// series.
+/// For tw. With p fixed, the series and its derivatives are functions of s alone. Each cell of s has a
+/// Chebyshev interpolant, checked at intermediate points. If the check fails, as for p near 1, where the
+/// density has many modes, the cell evaluates the series.
 class TwMemo {
  public:
   [[nodiscard]] TweedieSeries response_part(const Tw& family, double y) {
@@ -63,7 +61,7 @@ class TwMemo {
   static constexpr std::size_t lanes = 8;
   using Lanes = std::array<double, lanes>;
   struct Cell {
-    std::array<Lanes, points> powers{};  ///< coefficients of the powers of u, from -1 to 1
+    std::array<Lanes, points> powers{};  ///< polynomial coefficients in u, -1 <= u <= 1
     bool exact = false;
   };
 
@@ -90,7 +88,7 @@ class TwMemo {
       angles[j] = std::numbers::pi * (static_cast<double>(j) + 0.5) / points;
       at[j] = series_at(index, cos(angles[j]));
     }
-    // Converts Chebyshev polynomials to powers: T_k = 2 u T_(k-1) - T_(k-2).
+    // Converts the Chebyshev coefficients to powers of u: T_k = 2 u T_(k-1) - T_(k-2).
     std::array<double, points> before{};
     std::array<double, points> polynomial{1};
     for (int k = 0; k < points; ++k) {
@@ -121,7 +119,6 @@ class TwMemo {
   std::vector<std::optional<Cell>> cells_;
 };
 
-/// The caches of all families that have one.
 struct ResponseMemos {
   NbMemo nb;
   TwMemo tw;

@@ -5,10 +5,9 @@
 
 #include <tessera/version.hpp>
 
-/// Gamma(theta + y) / Gamma(theta) for y >= 0: the rising factorial theta (theta + 1) … (theta + y - 1) of a
-/// count. The logarithm and its derivatives are as accurate for theta = 10^10, where they nearly cancel in a
-/// likelihood, as for theta = 1: no values of lgamma or digamma are subtracted. Uses Stirling's series for
-/// arguments of at least `stirling_from`, and the recurrence for smaller ones.
+/// The rising factorial gamma(theta + y)/gamma(theta), y >= 0: its logarithm and derivatives. Accurate also
+/// for theta = 1e10, because no values of lgamma or digamma are subtracted. Uses Stirling's series for
+/// arguments of at least `stirling_from`, and the recurrence for smaller arguments.
 ///
 /// Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.15, 6.1.41, 6.3.18 and 6.4.11.
 namespace TESSERA_NAMESPACE::gam {
@@ -57,7 +56,7 @@ inline double log_rising_factorial(double theta, double y) {
   return from == theta ? rest : rest + y * log(from / theta) - log(product);
 }
 
-/// The first two derivatives of log(gamma(theta + y) / gamma(theta)) with respect to theta.
+/// First two derivatives of log(gamma(theta + y)/gamma(theta)) by theta.
 struct RisingFactorialSlope {
   double first;   ///< digamma(theta + y) - digamma(theta)
   double second;  ///< trigamma(theta + y) - trigamma(theta)

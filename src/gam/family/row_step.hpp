@@ -3,10 +3,9 @@
 
 #include "gam/family/parts.hpp"
 
-/// Contributions of a family to one row of a pass, on the host and in a kernel.
+/// A family's weight, working residual and deviance of a row, on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The Fisher scoring step of a row's mean.
 template <RowFamily F, FormulaNumber T>
 T mean_step([[maybe_unused]] const F& family, const Same<T>& y, const T& mu) {
   if constexpr (requires { family.mean_step(y, mu); }) {
@@ -16,10 +15,10 @@ T mean_step([[maybe_unused]] const F& family, const Same<T>& y, const T& mu) {
   }
 }
 
-/// Factor that raises the weight of a row near a limit of the means; the row's score is unchanged. A step is
-/// halved while any row leaves the range of means, so a single row at a limit could stop all others. With a
-/// factor of 1e4, the row stays within the range as long as other rows push it out by less than 1e4 times its
-/// score. Its weight is at most 1e12 times an inner row's, and does not dominate.
+/// Factor on the weight of a row whose mean is near a limit; the score is unchanged. Without the factor one
+/// row at a limit stops the fit: steps are halved until all rows are inside the limits. With 1e4, the row
+/// stays inside if other rows push with less than 1e4 times its score. Its weight is at most 1e12 times that
+/// of an inner row, and does not dominate.
 template <RowFamily F, FormulaNumber T>
 T caution_at([[maybe_unused]] const F& family, [[maybe_unused]] const T& mu) {
   if constexpr (requires { family.is_at_end(mu); }) {
@@ -29,7 +28,7 @@ T caution_at([[maybe_unused]] const F& family, [[maybe_unused]] const T& mu) {
   }
 }
 
-/// Y: `Response`, or T.
+/// Y is `Response` or T.
 template <RowFamily F, class Y, FormulaNumber T>
 RowStep<T> row_step(const F& family, const Y& y, const T& eta, const Same<T>& prior) {
   const T mu = family.mean(eta);
@@ -48,7 +47,7 @@ RowStep<T> row_step(const F& family, const Y& y, const T& eta, const Same<T>& pr
   }
 }
 
-/// The linear predictor at which a row's first step starts; NaN if the fit starts elsewhere.
+/// Initial linear predictor of a row; NaN with `Start::mean`.
 template <RowFamily F, FormulaNumber T>
 T first_predictor(const F& family, const T& y, const Same<T>& prior) {
   if constexpr (requires { family.first_mean(y, prior); }) {

@@ -11,16 +11,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Minus twice the log likelihood of the saturated model, summed row by row, with a cache by response. Not
-/// thread-safe.
+/// -2 log likelihood of the saturated model, summed in row order, with caches. Not thread-safe.
 class SaturatedSum {
  public:
-  /// The family must outlive this object.
+  /// `family` must outlive this object.
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
-  /// Adds to `sum` minus twice the log likelihood of these rows, without the part deviance / scale.
-  /// `predictor(i)` is called only for a row whose likelihood rounds: only such rows depend on the mean.
-  /// Empty `weights`: all are 1; empty `limits`: no response has a second number.
+  /// Returns `sum` plus -2 log likelihood - deviance/scale of these rows. Only rows whose likelihood rounds
+  /// depend on the mean; `predictor(i)` is called for them only. Empty `weights`: all 1. Empty `limits`: no
+  /// response is censored.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor,
                            std::span<const double> limits = {});
@@ -31,7 +30,7 @@ class SaturatedSum {
 
   const Family* family_;
   double scale_;
-  CountMemo<double> counts_;  ///< values by count, for rows of weight 1
+  CountMemo<double> counts_;  ///< for rows of weight 1
   TwMemo series_;
 };
 

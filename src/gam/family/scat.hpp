@@ -6,8 +6,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Responses with heavier tails than normal: (y - mu)/sigma has a t distribution with nu degrees of freedom.
-/// The working parameters are log(nu - min.df) and log(sigma).
+/// Scaled t: (y - mu)/sigma has a t distribution with nu degrees of freedom. Working parameters: log(nu -
+/// min.df) and log(sigma).
 struct Scat : UsualLink<Link::identity> {
   static constexpr char name[] = "scat";
   static constexpr bool in_packets = true;
@@ -34,7 +34,7 @@ struct Scat : UsualLink<Link::identity> {
   [[nodiscard]] double parameter_at(int i, double working) const {
     return i == 0 ? exp(working) + least : exp(working);
   }
-  /// As in mgcv, a fixed nu may be below min.df.
+  /// As in mgcv, a fixed nu below min.df lowers min.df.
   static void settle_constants(double* values) {
     if (values[0] <= values[2]) values[2] = 0.9 * values[0];
   }
@@ -81,7 +81,7 @@ struct Scat : UsualLink<Link::identity> {
     const T share = square / (1.0 + square);
     const T log_tail = log1p(square);
     const RisingFactorialSlope slope = rising_factorial_slope(nu / 2, 0.5);
-    // Derivatives with respect to nu. The derivative of `share` is -share (1 - share)/nu.
+    // Derivatives by nu; d share/d nu = -share (1 - share)/nu.
     const T by_nu = 0.5 * (log_tail - (nu + 1) / nu * share - slope.first + 1 / nu);
     const T by_nu_nu = 0.5 * (-share / nu + share / (nu * nu) + (nu + 1) / (nu * nu) * share * (1 - share) -
                               0.5 * slope.second - 1 / (nu * nu));

@@ -37,7 +37,7 @@ using WholeQuantiles =
     bm::policies::normalise<MathPolicy,
                             bm::policies::discrete_quantile<bm::policies::integer_round_up>>::type;
 
-/// The distribution of a response at its predictors, which has its mean as an argument.
+/// `ResponseDistribution` with the p and phi of a row; its member functions take the mean.
 ResponseDistribution tweedie_of(const Twlss& family, const double* eta) {
   const double values[] = {family.power(eta[1]), base::exp(eta[2]), family.a, family.b};
   return {Family(Tw(values)), values[1]};
@@ -73,7 +73,7 @@ double quantile_of(const Ziplss& /*family*/, double p, const double* eta) {
   const double zero = base::exp(-base::exp(eta[1]));
   if (p <= zero) return 0;
   const double rate = base::exp(eta[0]);
-  // Of the counts above 0: the Poisson distribution, less its probability of 0.
+  // `q` is the quantile level in the untruncated Poisson distribution.
   const double above = (p - zero) / (1 - zero);
   const double q = base::exp(-rate) - above * base::expm1(-rate);
   return std::max(
@@ -84,7 +84,6 @@ double normal_cumulative(double z) {
   return base::erfc(-z / std::sqrt(2.0)) / 2;
 }
 
-/// P(Y <= y).
 double cumulative_of(const Gaulss& family, double y, const double* eta) {
   return normal_cumulative((y - family.mean(eta[0])) * family.inverse_deviation(eta[1]));
 }
@@ -130,9 +129,9 @@ ResponseLevel response_level(const Gevlss& family, const double* eta) {
   const double scale = base::exp(eta[1]);
   const double xi = family.shape(eta[2]);
   const double location = family.location(eta[0]);
-  constexpr double gumbel = 1e-7;  // a shape below which the difference of squares is rounding
+  constexpr double gumbel = 1e-7;  // below this shape the variance formula cancels
   if (std::abs(xi) < gumbel) return {location + euler_gamma * scale, gumbel_deviation * scale};
-  // With the identity link the shape may be so large that there is no mean, or no deviation.
+  // With the identity link the shape is unbounded; the mean or the deviation may not exist.
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (xi >= 1) return {infinity, infinity};
   const double first = bm::tgamma1pm1(-xi, MathPolicy());
@@ -140,7 +139,7 @@ ResponseLevel response_level(const Gevlss& family, const double* eta) {
   return {location + scale * first / xi,
           xi >= 0.5 ? infinity : scale * std::sqrt(second - 2 * first - first * first) / std::abs(xi)};
 }
-/// By the moments of Jones and Pewsey (2009), sec. 2.3.
+/// Moments from Jones and Pewsey (2009), sec. 2.3.
 ResponseLevel response_level(const Shash& family, const double* eta) {
   const double inverse = base::exp(-eta[3]);
   const auto moment = [&](double order) {
@@ -168,7 +167,7 @@ std::string device_object(std::string_view type, std::string_view constants, std
                      type, constants, links);
 }
 
-/// A family whose log likelihood is a formula.
+/// Adapter from a type of location_scale.hpp to `SeveralFamily`.
 template <class F>
 class FormulaFamily final : public SeveralFamily {
  public:
@@ -202,7 +201,7 @@ class FormulaFamily final : public SeveralFamily {
     }
   }
   [[nodiscard]] std::string device_source() const override {
-    // In hexadecimal, which compilers read exactly.
+    // Hexadecimal literals are exact.
     std::vector<std::string> constants;
     if constexpr (requires { F::constants; }) {
       for (const auto& one : F::constants) constants.push_back(fmt::format("{:a}", family_.*one.value));
@@ -297,7 +296,7 @@ class FormulaFamily final : public SeveralFamily {
   F family_;
 };
 
-/// A response of classes 0 to K: each predictor is the log odds of a class against class 0.
+/// Multinomial logit for classes 0 to K: each predictor is the log odds of a class against class 0.
 class Multinom final : public SeveralFamily {
  public:
   explicit Multinom(int predictors)
@@ -332,7 +331,7 @@ class Multinom final : public SeveralFamily {
     return class_squared_residual(predictors_, y, eta.data());
   }
 
-  /// Positive for the likeliest class.
+  /// Positive if y is the most probable class.
   [[nodiscard]] double residual_side(double y, std::span<const double> eta) const override {
     const double own = y == 0 ? 0 : eta[static_cast<std::size_t>(y) - 1];
     return own >= std::max(0.0, *std::ranges::max_element(eta)) ? 1 : -1;
@@ -375,13 +374,12 @@ class Multinom final : public SeveralFamily {
 
 using Made = std::shared_ptr<const SeveralFamily>;
 
-/// A number that a family's call may give.
 struct NamedNumber {
   std::string name;
   double usual;
 };
 
-/// The numbers of a family's call, by their names or in their order; `usual` where none is given.
+/// Numeric arguments of a call, by name or position; `usual` if absent.
 std::vector<double> numbers_of_call(const std::string& family, std::span<const NamedNumber> known,
                                     std::span<const SeveralArgument> arguments) {
   std::vector<std::optional<double>> given(known.size());
@@ -410,7 +408,7 @@ std::vector<double> numbers_of_call(const std::string& family, std::span<const N
   return values;
 }
 
-/// Gives the predictors of a family the named links.
+/// Sets the links named in a call.
 template <class F>
 void choose_links([[maybe_unused]] F& family, const std::vector<std::string>& names) {
   std::vector<std::vector<std::string>> known;

@@ -19,30 +19,27 @@ namespace tessera::base {
 class RandomPlace;
 }
 
-/// Families whose response depends on several linear predictors, such as a mean and a spread.
+/// Families with several linear predictors, such as a mean and a standard deviation.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Probabilities of the responses up to a given one.
 struct ResponseProbabilities {
   double below = 0;  ///< P(Y < y)
   double up_to = 0;  ///< P(Y <= y)
 };
 
-/// Some rows, and what a pass needs of them. Predictor p of row r is `eta[p * stride + r]`, and likewise for
-/// derivatives.
+/// A block of rows with outputs. `eta[p * stride + r]` is predictor p of row r; same layout for derivatives.
 struct SeveralRows {
   int count = 0;
   int stride = 0;
   const double* response = nullptr;
   const double* prior = nullptr;
   const double* eta = nullptr;
-  double* log_likelihood = nullptr;  ///< times the prior weight; minus infinity outside the support
-  double* gradient = nullptr;        ///< first derivatives; null: none are wanted
-  double* weights = nullptr;         ///< minus the second ones: the upper triangle, row by row
+  double* log_likelihood = nullptr;  ///< times the prior weight; -infinity outside the support
+  double* gradient = nullptr;        ///< first derivatives by the predictors; null: no derivatives
+  double* weights = nullptr;         ///< minus the second derivatives: upper triangle, row by row
 };
 
-/// A family with a fixed number of linear predictors. Its log likelihood has no scale, and is written once
-/// (jet.hpp). As a `RowFamily` it has no mean, so that these parts are NaN.
+/// A family with a fixed number of linear predictors and no scale. Members for a single mean return NaN.
 class SeveralFamily {
  public:
   static constexpr bool linear = false;
@@ -72,65 +69,58 @@ class SeveralFamily {
   SeveralFamily(const SeveralFamily&) = delete;
   SeveralFamily& operator=(const SeveralFamily&) = delete;
 
-  /// Number of linear predictors.
   [[nodiscard]] virtual int predictors() const = 0;
-  /// What each predictor determines, as one text for messages.
+  /// What the predictors determine, for messages.
   [[nodiscard]] virtual std::string meaning() const = 0;
-  /// The link of each predictor, as mgcv names it.
+  /// The link of each predictor, in mgcv's names.
   [[nodiscard]] virtual std::vector<std::string> links() const = 0;
-  /// Number of levels of a factor that is a response; 0: the response is a number.
+  /// Number of levels of a factor response; 0: the response is a number.
   [[nodiscard]] virtual int classes() const { return 0; }
-  /// Why a finite number is no response; null: it is one.
+  /// Why a finite number is invalid; null if valid.
   [[nodiscard]] virtual const char* response_fault(double y) const = 0;
-  /// Constant predictors from which a fit starts, for the responses' level.
+  /// Initial constant predictors. `level` is that of all responses.
   [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
-  /// A predictor that the first steps leave where it starts, because the likelihood tells it from the others
-  /// only near their estimates; -1: none.
+  /// Predictor that the first steps keep at its initial value, because it is identifiable only near the
+  /// estimates of the others; -1: none.
   [[nodiscard]] virtual int late_predictor() const { return -1; }
-  /// Log likelihoods of the rows and, where wanted, their derivatives by the predictors.
+  /// Log likelihoods of the rows and, if requested, derivatives by the predictors.
   virtual void evaluate(const SeveralRows& rows) const = 0;
-  /// CUDA C++ source that defines `family_of(parameters)`, an object of which `row_log_likelihood` takes
-  /// rows.
+  /// CUDA C++ source of `family_of(parameters)`, the first argument of `row_log_likelihood`.
   [[nodiscard]] virtual std::string device_source() const = 0;
   [[nodiscard]] virtual NullPredictors null_predictors() const = 0;
-  /// The first predictor for a mean; only for `NullPredictors::mean`.
+  /// The first predictor of a mean; only for `NullPredictors::mean`.
   [[nodiscard]] virtual double predictor_of_mean(double mean) const = 0;
-  /// The square of the deviance residual of mgcv, with prior weight 1.
+  /// mgcv's squared deviance residual for prior weight 1.
   [[nodiscard]] virtual double squared_residual(double y, std::span<const double> eta) const = 0;
 
-  /// The p-quantile of a response, of a class its number; 0 < p < 1.
+  /// The p-quantile of a response or class number; 0 < p < 1.
   [[nodiscard]] virtual double quantile(double p, std::span<const double> eta) const = 0;
-  /// Draws a response.
   [[nodiscard]] virtual double draw(std::span<const double> eta, base::RandomPlace& random) const;
 
-  /// Columns of predictions on the scale of the response, as `predict.gam` has them: their suffixes, with
-  /// `levels` of the response, and their values in a row. `jacobian`: columns x predictors, row by row;
-  /// empty: not wanted.
+  /// Columns of predictions on the response scale, as in predict.gam: suffixes, and the values of a row.
+  /// `levels`: of the response. `jacobian`: columns x predictors, row-major; empty if not wanted.
   [[nodiscard]] virtual std::vector<std::string> outputs(std::span<const std::string> levels) const = 0;
   virtual void respond(std::span<const double> eta, std::span<double> values,
                        std::span<double> jacobian) const = 0;
 
-  /// Whether residuals other than those of the deviance are defined; for classes they are NaN.
+  /// Whether `level` is defined, which all residuals but deviance residuals need; NaN for classes.
   [[nodiscard]] virtual bool has_level() const { return true; }
-  /// Mean and standard deviation of a response; NaN for a class.
   [[nodiscard]] virtual ResponseLevel level(std::span<const double> eta) const = 0;
   [[nodiscard]] virtual ResponseProbabilities probabilities(double y, std::span<const double> eta) const = 0;
 
-  /// A number with the sign of the deviance residual.
   [[nodiscard]] virtual double residual_side(double y, std::span<const double> eta) const = 0;
-  /// The deviance residual of mgcv.
   [[nodiscard]] double deviance_residual(double y, double prior, std::span<const double> eta) const {
     return std::copysign(std::sqrt(prior * std::max(squared_residual(y, eta), 0.0)), residual_side(y, eta));
   }
 
-  /// The text of a user's file; empty: a built-in family.
+  /// TOML text of a user's family; empty for a built-in family.
   [[nodiscard]] virtual std::string toml() const { return {}; }
 
-  const std::string name;  ///< mgcv's
-  const std::string text;  ///< as it is written in a call: "gaulss(b=0.02)"
+  const std::string name;  ///< mgcv's name
+  const std::string text;  ///< call that parses to this family: "gaulss(b=0.02)"
 };
 
-/// Calls `row(y, eta, scores, curvatures)`, as `row_log_likelihood`, for each row.
+/// Calls `row(y, eta, scores, curvatures)` for each row, like `row_log_likelihood`.
 template <class Row>
 void evaluate_rows(int predictors, const SeveralRows& rows, const Row& row) {
   std::vector<double> eta(static_cast<std::size_t>(predictors));
@@ -150,7 +140,7 @@ void evaluate_rows(int predictors, const SeveralRows& rows, const Row& row) {
   }
 }
 
-/// The suffixes of the columns of classes, with these levels or numbered from `first`.
+/// Column suffixes of classes: `levels`, or numbers from `first` if empty.
 [[nodiscard]] std::vector<std::string> class_suffixes(int first, int classes,
                                                       std::span<const std::string> levels);
 
@@ -158,17 +148,14 @@ inline std::optional<double> predictor_of(const SeveralFamily& /*family*/, doubl
   return std::nullopt;
 }
 
-/// An argument of a family's call.
 struct SeveralArgument {
   std::string name;  ///< empty: by position
   std::vector<double> numbers;
   std::vector<std::string> words{};
 };
 
-/// The names of all families with several predictors.
 [[nodiscard]] std::vector<std::string_view> several_family_names();
-/// The family of a call; null if there is none of this name. Throws `Error(usage)` for an argument that it
-/// does not have.
+/// Null for an unknown name. Throws `Error(usage)` for an unknown argument.
 [[nodiscard]] std::shared_ptr<const SeveralFamily> several_family(const std::string& name,
                                                                   std::span<const SeveralArgument> arguments);
 

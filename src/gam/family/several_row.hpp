@@ -6,37 +6,36 @@
 #include <cmath>
 #include <limits>
 
-/// Rows of families with several linear predictors, from the same source on the host and in kernels.
+/// Rows of families with several linear predictors; the same source for host and kernels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Mean and standard deviation of a response.
+/// Mean and standard deviation of a response; NaN for a class.
 struct ResponseLevel {
   double mean = 0;
   double deviation = 0;
 };
 
-/// The predictors of the null model, by which the null deviance is defined as in mgcv.
+/// The linear predictors of the null model, for mgcv's null deviance.
 enum class NullPredictors {
-  mean,       ///< the first predictor's mean is that of the responses; the others are those of the model
-  constants,  ///< constants of maximum likelihood
-  but_scale,  ///< constants of maximum likelihood; the last one is that of the model
+  mean,       ///< the first predictor is that of the mean response; the others are the model's
+  constants,  ///< maximum likelihood constants
+  but_scale,  ///< maximum likelihood constants, except the last predictor, which is the model's
   none,       ///< there is no null deviance
 };
 
-/// Number of pairs of this many predictors, of each with itself too.
+/// Number of unordered pairs of predictors, including equal ones.
 constexpr int predictor_pairs(int predictors) {
   return predictors * (predictors + 1) / 2;
 }
-/// The index of a pair among them: the upper triangle, row by row.
+/// Index of a pair in the upper triangle, row by row.
 constexpr int predictor_pair(int one, int other, int predictors) {
   const int low = one < other ? one : other;
   const int high = one < other ? other : one;
   return low * predictors - low * (low - 1) / 2 + high - low;
 }
 
-/// The log likelihood of a row with prior weight 1 and, unless they are null, its first derivatives by the
-/// predictors (`scores`) and minus the second ones, by pair (`curvatures`). T is a double or a packet of
-/// rows.
+/// Log likelihood of a row with prior weight 1. Unless null, `scores` receives the first derivatives by the
+/// predictors, and `curvatures` minus the second derivatives by pair. T is a double or a SIMD packet of rows.
 template <class F, class T>
 T row_log_likelihood(const F& family, const Same<T>& y, const T* eta, Same<T>* scores, Same<T>* curvatures) {
   if constexpr (requires { family.row(y, eta, scores, curvatures); }) {
@@ -53,12 +52,12 @@ T row_log_likelihood(const F& family, const Same<T>& y, const T* eta, Same<T>* s
   }
 }
 
-/// Classes 0 to K: each predictor is the log odds of a class against class 0.
+/// Log-sum-exp terms of the classes 0 to K.
 template <class T>
 struct ClassSum {
-  T most, sum;  ///< the largest predictor, or 0; the sum of exp(predictor - `most`)
+  T most, sum;  ///< max(0, predictors); sum of exp(predictor - most), including class 0
 };
-/// Sets the probabilities of the classes, unless `shares` is null.
+/// `shares`: output, the probabilities of the classes, unless null.
 template <class T>
 ClassSum<T> set_shares(int predictors, const T* eta, Same<T>* shares) {
   T most(0.0);
@@ -72,7 +71,7 @@ ClassSum<T> set_shares(int predictors, const T* eta, Same<T>* shares) {
   for (int c = 0; shares != nullptr && c <= predictors; ++c) shares[c] = shares[c] / sum;
   return {most, sum};
 }
-/// As `row_log_likelihood`, of a class; `shares` is scratch for K + 1 numbers, null without derivatives.
+/// `row_log_likelihood` of multinom. `shares`: scratch for K + 1 numbers; null without derivatives.
 template <class T>
 T class_log_likelihood(int predictors, const Same<T>& own, const T* eta, Same<T>* shares, Same<T>* scores,
                        Same<T>* curvatures) {
@@ -87,12 +86,12 @@ T class_log_likelihood(int predictors, const Same<T>& own, const T* eta, Same<T>
   }
   return of_own - at.most - log(at.sum);
 }
-/// The square of the deviance residual; the probability counts as at least the rounding unit, as in mgcv.
+/// Squared deviance residual. As in mgcv, the probability is at least machine epsilon.
 inline double class_squared_residual(int predictors, double own, const double* eta) {
   const double probability = exp(class_log_likelihood(predictors, own, eta, nullptr, nullptr, nullptr));
   return -2 * log(fmax(probability, std::numeric_limits<double>::epsilon()));
 }
-/// The classes of a kernel, whose number is known when it is compiled.
+/// multinom with a compile-time number of classes, for kernels.
 template <int K>
 struct FixedClasses {
   static constexpr int predictors = K;

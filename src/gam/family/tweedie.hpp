@@ -5,11 +5,10 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/tweedie_series.hpp"
 
-/// Nonnegative responses with zeros, such as daily rain or claims: V(mu) = mu^p with 1 < p < 2, the sum of a
-/// Poisson number of gamma variates.
+/// Tweedie responses, e.g. daily rain: V(mu) = mu^p, 1 < p < 2; a Poisson sum of gamma variates.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Code shared by Tweedie and Tw, which both have a member `p`.
+/// CRTP base of Tweedie and Tw; `Self` has a member `p`.
 template <class Self>
 struct TweedieParts : LogLinkOfAnyUnit {
   static constexpr bool in_packets = true;
@@ -24,7 +23,7 @@ struct TweedieParts : LogLinkOfAnyUnit {
   [[nodiscard]] T variance(const T& mu) const {
     return pow(mu, p());
   }
-  /// dmu/deta is mu, but computing its square could overflow. The power is a factor of the deviance too.
+  /// mu^2/mu^p as one power, because mu^2 could overflow.
   template <FormulaNumber T>
   [[nodiscard]] T weight(const Same<T>& prior, const T& mu, const Same<T>&) const {
     return prior * exp((2 - p()) * log(mu));
@@ -39,12 +38,12 @@ struct TweedieParts : LogLinkOfAnyUnit {
   }
   static double aic_scale(double, double, double scale) { return scale; }
 
-  // The density of y > 0 is a series in two numbers: c, which depends only on p, and s.
+  // Arguments c and s of the series of the density (tweedie_series.hpp).
   [[nodiscard]] double series_c() const { return (2 - p()) / (p() - 1); }
   [[nodiscard]] double series_s(double y, double phi) const {
     return (2 - p()) * log(y) - log(phi * (2 - p()));
   }
-  /// The log likelihood of a response y with mean y; `series(c, s)` has the series.
+  /// The saturated log likelihood of y; `series(c, s)` evaluates the series, possibly from a cache.
   template <class Series>
   [[nodiscard]] double saturated(double y, double phi, const Series& series) const {
     return y > 0 ? series(series_c(), series_s(y, phi)).value - log(y) : 0;
@@ -60,13 +59,13 @@ struct TweedieParts : LogLinkOfAnyUnit {
   [[nodiscard]] double p() const { return static_cast<const Self*>(this)->power; }
 };
 
-/// mgcv's Tweedie: p is fixed, and REML determines phi. p = 2 is the gamma distribution.
+/// mgcv's Tweedie: p is fixed, and REML estimates phi. p = 2 is the gamma distribution.
 struct Tweedie : TweedieParts<Tweedie> {
   static constexpr char name[] = "Tweedie";
   static constexpr int constant_count = 1;
   static constexpr char title[] = "Tweedie(";
   static const char* parameter_name(int) { return "p"; }
-  static double first_constant(int) { return 1; }  // invalid, so that p must be given
+  static double first_constant(int) { return 1; }  // invalid: p must be given
   static double working(int, double value) {
     return value > 1 && value <= 2 ? value : std::numeric_limits<double>::quiet_NaN();
   }
@@ -88,8 +87,7 @@ struct Tweedie : TweedieParts<Tweedie> {
   double power;
 };
 
-/// mgcv's tw: phi and p are estimated by maximum likelihood; p lies between bounds a and b, and is estimated
-/// as log((p - a)/(b - p)).
+/// mgcv's tw: maximum likelihood estimates of phi and p, a < p < b. Working p: log((p - a)/(b - p)).
 struct Tw : TweedieParts<Tw> {
   static constexpr char name[] = "tw";
   static constexpr int parameter_count = 2;
@@ -121,7 +119,7 @@ struct Tw : TweedieParts<Tw> {
     return minus_two_log_density(y, mu, weight, scale);
   }
   static bool has_series() { return true; }
-  /// Terms of the likelihood that depend only on the response, p and phi.
+  /// Terms of the log likelihood that depend only on y, p and phi.
   template <class T>
   using ResponsePart = TweedieTerms<T>;
   [[nodiscard]] TweedieSeries response_part(double y) const {

@@ -5,30 +5,32 @@
 
 /// The normalising constant of the Tweedie density for 1 < p < 2, and its derivatives.
 ///
-/// A response y > 0 is a sum of j gamma variates, where j is Poisson. Its density is a series over j. With
+/// A response y > 0 is a sum of j gamma variates with Poisson j. Its density is a series over j. With
 ///
 ///     c = (2 - p)/(p - 1),    s = log(y^(2 - p) / (phi (2 - p))),    J = exp(s)
 ///
-/// the log of the density at the mean mu = y, times y, is F(c, s) = log(sum over j of exp(g(j))) with
+/// the log of y times the density at the mean mu = y is F(c, s) = log(sum over j of exp(g(j))) with
 ///
 ///     g(j) = -(1 + c) (j log(j/J) - j + J) + log(c)/2 - log(2 pi) - S(j) - S(c j),
 ///
-/// where S(x) is the remainder of Stirling's formula for log(gamma(x)). This form lacks the terms that nearly
-/// cancel for a small phi or a large y. The sum runs outwards from its largest term, near J. If there are
-/// many terms, only every h-th is taken, times h. By Poisson's summation formula the error is exp(-2 (pi
-/// sd/h)^2), where sd = sqrt(J/(1 + c)) is the width of the terms; it is below rounding for the h used here,
-/// so that the number of terms is bounded for any y, p and phi. Where c J/(1 + c) is above `laplace_from`,
-/// Laplace's approximation of the sum, to second order, is as accurate.
+/// where S(x) is the remainder of Stirling's formula for log(gamma(x)). This form avoids the cancellation of
+/// terms for a small phi or a large y.
 ///
-/// The derivatives by s are (1 + c) E(j - J) and (1 + c) ((1 + c) Var(j) - J), which nearly cancel for a
-/// large J. There the sum is the integral, for which E(f g') = -E(f'): so these are E(q) and (1 + c) Cov(j,
-/// q) of q = -J d/dj(S(j) + S(c j)) + (1 + c) (j - J - J log(j/J)), which is small.
+/// The sum runs outwards from its largest term, near J. With many terms, only every h-th term is evaluated,
+/// and the sum is multiplied by h. By Poisson's summation formula the error is exp(-2 (pi sd/h)^2), where sd
+/// = sqrt(J/(1 + c)) is the width of the terms. The error is below rounding for the h used here. The number
+/// of terms is therefore bounded for any y, p and phi. If c J/(1 + c) exceeds `laplace_from`, Laplace's
+/// approximation of second order is as accurate.
+///
+/// The derivatives by s are (1 + c) E(j - J) and (1 + c) ((1 + c) Var(j) - J), which cancel for a large J.
+/// The sum then equals an integral, for which E(f g') = -E(f'). The derivatives are therefore E(q) and (1 +
+/// c) Cov(j, q) with the small q = -J d/dj(S(j) + S(c j)) + (1 + c) (j - J - J log(j/J)).
 ///
 /// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
 /// appendix J, as mgcv's ldTweedie.
 namespace TESSERA_NAMESPACE::gam {
 
-/// F and its derivatives with respect to c and s.
+/// F and its derivatives by c and s.
 template <class T>
 struct TweedieTerms {
   T value;
@@ -45,7 +47,7 @@ TweedieTerms<T> tweedie_by_laplace(const T& c, const T& s) {
   const T x = exp(-s);
   const T d = 1 / (1 + c);
   const T i = 1 / c;
-  // The terms a x + a d/2 x^2, and their derivatives with respect to c.
+  // Coefficients of a x + a d/2 x^2, and their derivatives by c.
   const T a = d / 24 + (1 + i) / 12;
   const T a_c = -d * d / 24 - i * i / 12;
   const T a_cc = d * d * d / 12 + i * i * i / 6;
@@ -71,15 +73,14 @@ T log1p_less(const T& x) {
   return r * (2 * square * sum - x);
 }
 
-/// The sums over terms, in which rows of a packet have steps and ends of their own.
+/// Sums over the series' terms. Each row of a packet has its own step and end.
 template <FormulaNumber T>
 class TweedieSum {
  public:
   TweedieSum(const T& the_c, const T& the_s) : c(the_c), s(the_s), peak(exp(the_s)), log_c(log(the_c)) {
     constexpr double steps_per_width = 1.7;
-    constexpr double from_few =
-        40;  // below this value of (1 + c) J, the terms at j near 0 are not negligible
-    constexpr double smooth_from = 2;  // variance of j from which the sum is the integral to rounding
+    constexpr double from_few = 40;    // below this (1 + c) J, terms at j near 0 are not negligible
+    constexpr double smooth_from = 2;  // from this variance of j the sum equals the integral to rounding
     constexpr int most_terms = 1000;
     few = choose((1 + c) * peak < from_few, T(1.0), T(0.0));
     const T wide = sqrt(peak / (1 + c)) / steps_per_width;
@@ -114,17 +115,17 @@ class TweedieSum {
   }
 
  private:
-  /// The next whole number, of one below 2^51.
+  /// Rounds to the nearest integer; x < 2^51.
   static T whole(const T& x) {
     constexpr double to_integer = 6755399441055744.0;
     return (x + to_integer) - to_integer;
   }
-  /// Whether a term does not end the sum.
+  /// Whether the summation continues after a term.
   [[nodiscard]] auto is_ahead(const T& weight) const {
-    constexpr double negligible = 1e-17;  // relative to the largest term
+    constexpr double negligible = 1e-17;  // relative to the sum
     return weight >= negligible * sum;
   }
-  /// Adds the term j, where `goes_on`; `from` is the one before it.
+  /// Adds term j in the lanes of `goes_on`; `from` is the preceding j. Returns exp(g(j) - `largest`).
   template <class Mask>
   T add(const T& j, const T& from, const Mask& goes_on) {
     constexpr double log_two_pi = 1.8378770664093453;
@@ -134,7 +135,7 @@ class TweedieSum {
     T slope(0.0);
     T curvature(0.0);
     if (any(goes_on & (few > 0.0))) {
-      // There is no cancellation here: use the terms as they are defined, and update log_factorial along j.
+      // Without cancellation: the definition of g, with log_factorial updated by recurrence.
       const T inner = choose(few > 0.0, j, T(1.0));
       const T before = choose(few > 0.0, from, T(1.0));
       const Polygamma<T> at = polygamma(c * inner);
@@ -170,14 +171,13 @@ class TweedieSum {
   }
 
   T c, s, peak, log_c;
-  T few, smooth;  ///< 1: so
+  T few, smooth;  ///< flags, 1 or 0
   T step, begin;
-  T log_factorial{0.0};  ///< of j - 1, where there are few terms
+  T log_factorial{0.0};  ///< log((j - 1)!) if `few`
   T largest{0.0};
   T sum{0.0};
-  T q1{0.0},
-      qd{0.0};  ///< weighted sums of q, and of q (j - J); q is (1 + c) (j - J) if the sum is no integral
-  T c1{0.0}, c2{0.0}, cd{0.0};  ///< weighted sums of dg/dc, of (dg/dc)^2, and of dg/dc (j - J)
+  T q1{0.0}, qd{0.0};           ///< weighted sums of q and q (j - J); q is (1 + c) (j - J) unless `smooth`
+  T c1{0.0}, c2{0.0}, cd{0.0};  ///< weighted sums of dg/dc, (dg/dc)^2 and dg/dc (j - J)
   T cc{0.0};                    ///< weighted sum of d2g/dc2
 };
 
@@ -192,7 +192,7 @@ TweedieTerms<T> tweedie_series(const Same<T>& c, const T& s) {
           choose(by_laplace, limit.by_cs, at.by_cs), choose(by_laplace, limit.by_ss, at.by_ss)};
 }
 
-/// Half the deviance of a response, and its derivatives with respect to p.
+/// Half the unit deviance and its derivatives by p.
 template <class T>
 struct TweedieDeviance {
   T value;
@@ -200,7 +200,7 @@ struct TweedieDeviance {
   T by_pp;
 };
 
-/// The integrals from 0 to `end` of exp(a x), x exp(a x) and x^2 exp(a x); e is exp(a end).
+/// Integrals over x from 0 to `end` of exp(a x), x exp(a x) and x^2 exp(a x). The argument e is exp(a end).
 template <class T>
 struct ExponentialMoments {
   T zeroth;
@@ -210,7 +210,7 @@ struct ExponentialMoments {
 template <FormulaNumber T>
 ExponentialMoments<T> exponential_moments(const Same<T>& a, const T& end, const T& e) {
   const T z = a * end;
-  // One integral is the sum of z^k / (k! (k + 3)); the others follow from it by integration by parts.
+  // The second moment is a power series in z; the other moments follow by integration by parts.
   constexpr double terms[] = {1.0 / 3,
                               1.0 / 4,
                               1.0 / 10,
@@ -239,7 +239,7 @@ ExponentialMoments<T> exponential_moments(const Same<T>& a, const T& end, const 
           choose(is_near, end * end * end * second, (end * end * e - 2.0 * first_of_all) / a)};
 }
 
-/// log(y / mu), bounded so that its exponential is finite.
+/// log(y/mu), clamped so that its exponential is finite.
 template <FormulaNumber T>
 T log_ratio_of(const Same<T>& y, const T& mu) {
   return within(-700, log(y / mu), 700);
@@ -256,7 +256,7 @@ TweedieDeviance<T> tweedie_deviance(const Same<T>& y, const T& mu, const Same<T>
   const ExponentialMoments<T> of_ratio = exponential_moments<T>(1.0 - p, log_ratio, power);
   const ExponentialMoments<T> of_one = exponential_moments<T>(b, log_ratio, ratio * power);
   const T away = ratio * of_ratio.zeroth - of_one.zeroth;
-  // In units where the mean is 1.
+  // In units of the mean.
   const auto is_positive = y > 0.0;
   const T e_of_zero = 1.0 / b;
   const T square = e_of_zero * e_of_zero;
@@ -267,7 +267,7 @@ TweedieDeviance<T> tweedie_deviance(const Same<T>& y, const T& mu, const Same<T>
   return {unit * e, unit * (e_p - log_mu * e), unit * (e_pp - log_mu * (2.0 * e_p - log_mu * e))};
 }
 
-/// The value of `tweedie_deviance` without its derivatives.
+/// `tweedie_deviance(...).value` only.
 template <FormulaNumber T>
 T half_tweedie_deviance(const Same<T>& y, const T& mu, const Same<T>& p) {
   const T b = 2.0 - p;

@@ -22,8 +22,7 @@ decltype(auto) visit_index(int index, int link, int side, FamilyList<First, Rest
   return use(family);
 }
 
-/// Calls `use` with the family as an object of its own type, so that loops are compiled for each family. When
-/// the list of families changes, only sources that include this header are recompiled.
+/// Calls `use` with an object of the family's own type, so that loops are compiled for each family.
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);

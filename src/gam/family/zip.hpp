@@ -5,10 +5,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Zero-inflated counts: 0 unless present, with the probability 1 - exp(-exp(eta)); if present, of a Poisson
-/// distribution without 0, of the rate exp(gamma). Here gamma is the linear predictor, and eta = intercept +
-/// slope gamma, with a slope above the constant b. The working parameters, mgcv's theta, are the intercept
-/// and log(slope - b). As in mgcv, the "mean" of a row is its linear predictor.
+/// Zero-inflated Poisson counts. A count is present with probability 1 - exp(-exp(eta)), otherwise 0. If
+/// present, it is zero-truncated Poisson with rate exp(gamma). gamma is the linear predictor, eta = intercept
+/// + slope gamma, and slope > b. The working parameters (mgcv's theta) are the intercept and log(slope - b).
+/// As in mgcv, `mean` returns the linear predictor.
 struct ZiP : UsualParts {
   static constexpr char name[] = "ziP";
   static constexpr bool in_packets = true;
@@ -42,7 +42,7 @@ struct ZiP : UsualParts {
   static const char* response_fault(double y) {
     return y >= 0 && is_integer(y) ? nullptr : "must be a whole number, 0 or more";
   }
-  /// The predictor from which a fit starts, for a response or the mean of all.
+  /// Initial linear predictor of a count or of the mean count.
   template <FormulaNumber T>
   static T link(const T& mean) {
     return log(mean);
@@ -60,13 +60,12 @@ struct ZiP : UsualParts {
     return T(1.0);
   }
 
-  /// The linear predictor of presence.
   template <FormulaNumber T>
   [[nodiscard]] T presence(const T& gamma) const {
     return intercept + slope * gamma;
   }
 
-  /// With the expected information, as in mgcv.
+  /// A Fisher scoring step, as in mgcv.
   template <FormulaNumber T>
   [[nodiscard]] RowStep<T> step(const Same<T>& y, const T& gamma, const Same<T>& prior) const {
     const Positive<T> count(gamma);
@@ -79,7 +78,7 @@ struct ZiP : UsualParts {
     return {prior * information, choose(information > 0.0, score / information, T(0.0)),
             -2 * prior * log_likelihood(y, gamma, count, present)};
   }
-  /// -2 log likelihood, without that of the saturated model, which needs an iteration.
+  /// -2 log likelihood. Omits the saturated log likelihood, which needs an iteration (`saturated_mean`).
   template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& gamma, const Same<T>& prior) const {
     return -2 * prior * log_likelihood(y, gamma, Positive<T>(gamma), Positive<T>(presence(gamma)));
@@ -87,7 +86,7 @@ struct ZiP : UsualParts {
   [[nodiscard]] double minus_two_log_likelihood(double y, double gamma, double weight, double) const {
     return deviance(y, gamma, weight);
   }
-  /// The predictor of the greatest likelihood of one response, in which the likelihood is concave.
+  /// Maximum likelihood linear predictor of one response; the log likelihood is concave.
   [[nodiscard]] double saturated_mean(double y) const {
     if (y == 0) return -std::numeric_limits<double>::infinity();
     constexpr int max_steps = 200;
@@ -108,7 +107,7 @@ struct ZiP : UsualParts {
     return gamma;
   }
 
-  /// The mean of a response, and its derivative by the linear predictor.
+  /// The mean count and its derivative by the linear predictor.
   struct Mean {
     double value, slope;
   };
@@ -128,7 +127,7 @@ struct ZiP : UsualParts {
     const auto is_present = y > 0.0;
     const T first = choose(is_present, -present.first, present.rate);
     const T second = choose(is_present, -present.second, present.rate);
-    const T by_slope = (slope - b) * gamma;  // of eta, by the working slope
+    const T by_slope = (slope - b) * gamma;  // derivative of eta by the working slope
     terms[0] = -log_likelihood(y, gamma, count, present);
     terms[1] = first;
     terms[2] = first * by_slope;
@@ -142,10 +141,10 @@ struct ZiP : UsualParts {
   double b;
 
  private:
-  /// At larger rates the probability of 0 is 0.
+  /// For larger rates P(0) underflows to 0.
   static constexpr double most_rate = 700;
 
-  /// A Poisson distribution at the log of its rate. Derivatives are with respect to that log.
+  /// Zero-truncated Poisson terms. Derivatives are by the log rate.
   template <class T>
   struct Positive {
     explicit Positive(const T& log_rate) : rate(exp(log_rate)) {
@@ -155,20 +154,19 @@ struct ZiP : UsualParts {
       const T log_of_tiny = choose(is_tiny, log_rate, log(below));
       log_probability = choose(rate > 1.0, log1p(-exp(-rate)), log_of_tiny);
       first = choose(rate > most_rate, T(0.0), choose(is_tiny, T(1.0), rate / expm1(rate)));
-      constexpr double small = 0.05;  // where the sum cancels
+      constexpr double small = 0.05;  // below this rate 1 - rate - first cancels
       const T square = rate * rate;
       rest = choose(rate < small, -rate / 2 - square / 12 * (1 - square / 60 * (1 - square / 42)),
                     1 - rate - first);
       second = choose(first > 0.0, first * rest, T(0.0));
     }
-    /// The mean of the counts above 0.
     [[nodiscard]] T mean() const { return rate + first; }
-    /// Minus the second derivative of the log likelihood of a count above 0.
+    /// Minus the second derivative of the zero-truncated log likelihood.
     [[nodiscard]] T information() const { return rate + second; }
 
     T rate;
-    T log_probability;  ///< of a count above 0
-    T first, second;    ///< its derivatives
+    T log_probability;  ///< log P(count > 0)
+    T first, second;    ///< derivatives of `log_probability`
     T rest;             ///< 1 - rate - first
   };
   template <FormulaNumber T>

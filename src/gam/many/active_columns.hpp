@@ -12,24 +12,22 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Packets per run of rows: the values of a run fit in the L1 cache.
+/// Packets in a run of rows; the values of a run fit in the L1 cache.
 inline constexpr int run_packets = 32;
 inline constexpr int run_rows = run_packets * base::lane_count;
 
-/// The index of element (i, j), i <= j, of a packed matrix.
+/// Index of element (i, j), i <= j, of a packed matrix.
 [[nodiscard]] constexpr std::size_t place_in_packed(int size, int i, int j) noexcept {
   return base::at(packed_size(size) - packed_size(size - i) + (j - i));
 }
 
-/// The columns of a component, or of the whole design, that the fit of a response uses. The columns of absent
-/// groups (`LaplaceCriterion::leave_out_absent`) are not active, nor are columns whose coefficients an
-/// infinite lambda makes zero.
+/// The columns of a component, or of the whole design, that the fit of a response uses. Inactive columns
+/// belong to absent groups (`LaplaceCriterion::leave_out_absent`) or have an infinite lambda.
 class ActiveColumns {
  public:
-  /// All columns of the design, which must outlive this object.
+  /// All columns of the design. `design` must outlive this object.
   explicit ActiveColumns(const SharedDesign& design)
       : design_(&design), end_(design.columns), last_group_(static_cast<int>(design.groups.size())) {}
-  /// The columns of a component of the design.
   ActiveColumns(const SharedDesign& design, const DesignComponent& component)
       : design_(&design),
         component_(&component),
@@ -38,39 +36,36 @@ class ActiveColumns {
         first_group_(component.first_group),
         last_group_(component.last_group) {}
 
-  /// Sets the active columns. `absent` has an element for each group of the design, `log_sp` for each
-  /// smoothing parameter.
+  /// Sets the active columns. `absent` is by group of the design, `log_sp` by smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
-  /// The component that these columns are of. Not to be called for the columns of the whole design.
+  /// Only for the columns of a component, not of the whole design.
   [[nodiscard]] const DesignComponent& component() const noexcept { return *component_; }
-  /// The groups of the component are [first_group(), last_group()).
+  /// The groups are [first_group(), last_group()).
   [[nodiscard]] std::size_t first_group() const noexcept { return base::at(first_group_); }
   [[nodiscard]] std::size_t last_group() const noexcept { return base::at(last_group_); }
   [[nodiscard]] bool is_absent(std::size_t group) const {
     return groups_[group - base::at(first_group_)].absent;
   }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(columns_.size()); }
-  /// Indices of the active columns in the design.
+  /// Design columns of the active columns.
   [[nodiscard]] const std::vector<int>& columns() const noexcept { return columns_; }
-  /// The index, among the active columns, of a column of the design; -1: not active.
+  /// Position of a design column among the active columns; -1: not active.
   [[nodiscard]] int place(int column) const { return place_[base::at(column - begin_)]; }
-  /// The indices, among the active columns, of the columns of a group, ascending.
+  /// Positions of a group's columns among the active columns, ascending.
   [[nodiscard]] const std::vector<int>& places_of(std::size_t group) const {
     return groups_[group - base::at(first_group_)].places;
   }
 
-  /// Copies the values of the active columns from a vector over all columns of the design.
+  /// active = all[columns()].
   void gather(const std::vector<double>& all, std::vector<double>& active) const;
-  /// Writes the values of the active columns to a vector or packed matrix over all columns of the design. In
-  /// a vector, other values of the component become zero.
+  /// Writes a vector or packed matrix over the active columns into one over all columns of the design.
+  /// `scatter` also sets the component's inactive elements to zero.
   void scatter(const std::vector<double>& active, std::vector<double>& all) const;
   void scatter_matrix(const std::vector<double>& packed, std::vector<double>& all) const;
-  /// Copies the elements of the active columns from a packed matrix over all columns.
   void gather_matrix(const std::vector<double>& all, std::vector<double>& packed) const;
 
-  /// Calls `use(group, columns, first slot, packets, is last run of the group)` for each run of packets, in
-  /// order.
+  /// Calls `use(group, columns, first slot, packets, is last run of the group)` for each run, in order.
   template <class Use>
   void for_each_run(const Use& use) const {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -90,7 +85,7 @@ class ActiveColumns {
  private:
   struct Group {
     bool absent = false;
-    std::vector<int> at;  ///< indices of the active columns among the columns of the group
+    std::vector<int> at;  ///< positions of the active columns in `RowGroup::columns`
     std::vector<int> places;
   };
   const SharedDesign* design_;
@@ -100,18 +95,18 @@ class ActiveColumns {
   int first_group_ = 0;
   int last_group_ = 0;
   std::vector<int> columns_;
-  std::vector<int> place_;  ///< index among the active columns of each column from `begin_` on
+  std::vector<int> place_;  ///< position among the active columns, by column - `begin_`; -1: not active
   std::vector<Group> groups_;
 };
 
-/// Sums over the runs of a group, in SIMD lanes, which are then added to the sums of all active columns.
+/// Accumulates the sums of one group in SIMD lanes, and adds them to the sums of all active columns.
 class GroupSums {
  public:
   /// `active` must outlive this object.
   explicit GroupSums(const ActiveColumns& active) : active_(active) {}
   [[nodiscard]] double* gram(std::size_t group) { return sized(gram_, packed_size(count(group))); }
   [[nodiscard]] double* products(std::size_t group) { return sized(products_, count(group)); }
-  /// Adds the sums of a group to a packed matrix or vector, and clears them.
+  /// Adds the group's sums to a packed matrix or vector, and clears the group's sums.
   void take_gram(std::size_t group, std::vector<double>& to);
   void take_products(std::size_t group, std::vector<double>& to);
 
@@ -127,7 +122,7 @@ class GroupSums {
   std::vector<double> gram_, products_;
 };
 
-/// X' diag(weight) X of all columns of a design, packed. `weight` has an element for each slot.
+/// X' diag(weight) X of all columns of a design, packed. `weight` is by slot.
 [[nodiscard]] std::vector<double> gram_of(const SharedDesign& design, std::span<const double> weight);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -5,23 +5,22 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Newton's method for the coefficients of a component, which maximise its penalised log likelihood. Whether
-/// a step is halved depends on the slope at its end alone: the likelihood is concave, so that its value is
-/// not needed. Compiled for the host and for devices.
+/// Newton's method for the coefficients that maximise the penalised log likelihood of a component. The
+/// likelihood is concave, so that the slope at the end of a step decides on step halving, without the value.
+/// Compiled for host and devices.
 struct CoefficientSearch {
   enum class State { searching, settled, failed };
 
-  double slope;      ///< slope at the beginning of the last full step: the squared length of the step in the
-                     ///< metric of A
-  double length;     ///< fraction of the last full step that was taken
-  double decrement;  ///< once settled: squared length of the next step
-  int steps;         ///< number of calls of `advance`
+  double slope;      ///< slope at the start of the last full step = its squared length in the metric of A
+  double length;     ///< fraction of the last full step taken
+  double decrement;  ///< if settled: squared length of the next step
+  int steps;
 
   TESSERA_LANE_INLINE static CoefficientSearch begin() { return {0, 1, 0, 0}; }
 
-  /// Moves the `n` coefficients `b` to the point where the gradient is needed next. Returns `settled` instead
-  /// if the squared length of the next step is below `tolerance`. `gradient`: at b. `from` and `step` are
-  /// kept between calls. `solve(x)` replaces x by A^-1 x, with A at b; false if A is not positive definite.
+  /// Moves the `n` coefficients `b` to the next point that needs a gradient. Returns `settled` instead if the
+  /// squared length of the next step is below `tolerance`. `gradient` and A are those at `b`. `from` and
+  /// `step` keep state between calls. `solve(x)` sets x = A^-1 x; false if A is not positive definite.
   template <class Solve>
   TESSERA_LANE_INLINE State advance(int n, double tolerance, const double* gradient, double* b, double* from,
                                     double* step, const Solve& solve) {
@@ -40,16 +39,16 @@ struct CoefficientSearch {
     slope = dot(n, gradient, step);
     const double size = largest(n, step);
     const double size_of_b = largest(n, b);
-    // If the coefficients are far larger than their standard errors, such as the mean of responses far from
-    // zero, a step of this size is only rounding.
+    // If coefficients far exceed their standard errors, e.g. responses with a mean far from zero, a step of
+    // this relative size is rounding.
     constexpr double rounding = 4 * 2.220446049250313e-16;
     const bool is_rounding = size <= rounding * size_of_b;
     if (slope < tolerance || is_rounding) {
       decrement = is_rounding ? 0 : slope;
       return State::settled;
     }
-    // Limits the step to 8 or twice the largest coefficient: so a distant coefficient, e.g. of a curve that
-    // falls steeply after the last count, is reached by doubling.
+    // Limits the step to max(8, twice the largest coefficient). Doubling reaches distant coefficients, e.g.
+    // of a curve that falls steeply after the last positive count.
     constexpr double least_longest = 8;
     const double longest = least_longest > 2 * size_of_b ? least_longest : 2 * size_of_b;
     if (size > longest) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The derivatives of `ComponentCriterion`.
 //
-// Subscripts denote derivatives by a parameter. lambda S is the penalty of this parameter, or zero if the
-// parameter is not a smoothing parameter:
+// Subscripts denote derivatives by a parameter. lambda S is its penalty, zero for tau:
 //
 //     b_j  = A^-1 (X' l_eta_tau, or - lambda S b)
 //     A_j  = X' diag(dw/deta X b_j + dw/dtau) X + lambda S
@@ -80,7 +79,6 @@ void ComponentCriterion::differentiate(const ManyPoint& point, bool with_tau, Co
   add_second_derivatives(point, to);
 }
 
-/// Adds second derivatives of the coefficients, and of the criterion.
 void ComponentCriterion::add_second_derivatives(const ManyPoint& point, ComponentDerivatives& to) {
   const std::size_t m = to.parameters.size();
   std::size_t pair = 0;

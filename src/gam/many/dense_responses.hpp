@@ -10,18 +10,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Names of the responses and rows of a matrix, as its file gives them; empty: the file gives none.
+/// Names of a matrix's responses and rows; empty if the file has none.
 struct MatrixNames {
   std::vector<std::string> responses{};
   std::vector<std::string> rows{};
 };
 
-/// The rows of a stored matrix as responses, or its columns if `in_columns`.
+/// Responses are the columns of the matrix if `in_columns`, otherwise its rows.
 [[nodiscard]] std::unique_ptr<ResponseSource> dense_responses(const Workers& workers,
                                                               std::unique_ptr<StoredMatrix> stored,
                                                               bool in_columns, MatrixNames names);
 
-/// Like `open_responses`, for a file with a NumPy array.
 [[nodiscard]] std::unique_ptr<ResponseSource> open_npy_responses(const Workers& workers,
                                                                  const std::string& path, ResponsesIn in,
                                                                  std::int64_t rows);

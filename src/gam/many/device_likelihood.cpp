@@ -27,7 +27,7 @@ using base::at;
 
 namespace {
 
-/// Responses and their partial sums may take this fraction (1/n) of a device's memory budget.
+/// Responses and their partial sums take at most 1/n of the memory budget of a device.
 constexpr int responses_share = 2;
 
 struct LikelihoodKernels {
@@ -40,26 +40,24 @@ struct LikelihoodKernels {
   KernelView add_chunks;
 };
 
-/// A penalty that keeps a coefficient at zero.
 constexpr double penalty_at_limit = 1e300;
 
-/// Memory for the fit of one response: on the host (pinned and mapped into the device's addresses), and on
-/// the device.
+/// Memory of one response's fit: on the host (pinned and mapped), and on the device.
 struct ResponseMemory {
-  double* host_values;  ///< values of the response by slot, then its own weights and offsets by slot
+  double* host_values;  ///< response by slot; then, if given, its own weights and offsets by slot
   double* host_input;
   double* host_output;
-  double* values;  ///< copy of `host_values` on the device
-  double* input;   ///< `mapped_input`, or its copy on the device
+  double* values;  ///< device copy of `host_values`
+  double* input;   ///< `mapped_input`, or its device copy
   double* sums;
-  // Addresses of the host's memory on the device.
+  // Device addresses of `host_input` and `host_output`.
   double* mapped_input;
   double* mapped_output;
-  /// Bytes of each part of `host_values` that are not on the device yet.
+  /// Bytes of each part of `host_values` still to be copied to the device.
   std::array<std::size_t, 3> to_copy{};
 };
 
-/// A pass, and the fiber that waits for it.
+/// A request for a pass by a waiting fiber.
 struct WaitingPass {
   LikelihoodRequest request;
   ResponseMemory* memory;
@@ -67,10 +65,10 @@ struct WaitingPass {
 
 using Queue = RequestQueue<WaitingPass>;
 
-/// The sums of successive responses, for one thread.
+/// Sums of successive responses, computed on the device. Each object is used by one fiber.
 class DeviceSums final : public LikelihoodSums {
  public:
-  /// All arguments must outlive this object. `shared`: weights and offset of the design.
+  /// All arguments must outlive this object. `shared` has the weights and the offset of the design.
   DeviceSums(const SharedDesign& design, const LikelihoodLayout& layout, const LikelihoodResponse& shared,
              ResponseMemory& memory, Queue& queue)
       : design_(design), layout_(layout), shared_(shared), memory_(memory), queue_(queue) {}
@@ -96,15 +94,14 @@ class DeviceSums final : public LikelihoodSums {
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
-  /// Copies weights or offsets that a response has in addition to the design's.
+  /// Stores a response's own weights or offsets.
   void set_own(std::size_t part, std::span<const double> values, const double*& on_device) {
     const std::size_t begin = part * design_.slots();
     std::ranges::copy(values, memory_.host_values + begin);
     memory_.to_copy[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
-  /// The request of a pass over groups [first, last) at the coefficients of their last `score_and_gram` or
-  /// `settle`.
+  /// Request for a pass over groups [first, last) at the coefficients of their last sums.
   [[nodiscard]] LikelihoodRequest pass_over(LikelihoodPass pass, ManyFamily family, double theta,
                                             std::size_t first, std::size_t last) const {
     const LikelihoodGroup& last_group = layout_.groups[last - 1];
@@ -133,8 +130,7 @@ class DeviceSums final : public LikelihoodSums {
     WaitingPass waiting{.request = request, .memory = &memory_};
     queue_.wait_for(waiting);
   }
-  /// Calls `use(places, sums)` for each group of the active columns that is not absent. `places`: indices of
-  /// the group's columns among the active ones.
+  /// Calls `use(places, sums)` for each active group; `places`: positions among the active columns.
   template <class Use>
   void for_each_group(const ActiveColumns& active, const Use& use) const {
     std::vector<int> places;
@@ -161,7 +157,7 @@ class DeviceSums final : public LikelihoodSums {
     }
   }
   static constexpr int coefficients = -1;
-  /// Writes the coefficients (or their derivatives by a parameter) of all columns of the groups to the input.
+  /// Writes the coefficients, or their derivatives by a parameter, to the groups' inputs.
   void put_vector(const ActiveColumns& active, const std::vector<double>& values, int parameter) {
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       const LikelihoodGroup& group = layout_.groups[g];
@@ -175,7 +171,7 @@ class DeviceSums final : public LikelihoodSums {
       }
     }
   }
-  /// Writes a packed matrix to the input. The diagonal elements of inactive columns are `other`.
+  /// Writes a packed matrix to the groups' inputs. Inactive columns get `other` on the diagonal.
   void put_matrix(const ActiveColumns& active, const std::vector<double>& packed, double other) {
     for (std::size_t g = active.first_group(); g < active.last_group(); ++g) {
       const std::vector<int>& columns = design_.groups[g].columns;
@@ -189,7 +185,7 @@ class DeviceSums final : public LikelihoodSums {
       }
     }
   }
-  /// Reads the sums of `score_and_gram`, and of `loss`.
+  /// Reads the sums of `score_and_gram`.
   static void take_score_and_gram(const ActiveColumns& active, const std::vector<int>& places,
                                   const double* sums, std::vector<double>& score, std::vector<double>& gram) {
     take_matrix(active, places, sums, gram);
@@ -294,7 +290,7 @@ std::optional<SettledCoefficients> DeviceSums::settle(const LikelihoodPoint& poi
     take_loss(places, coefs + columns + 1, found.loss, by_tau);
   });
   found.is_settled = !std::isnan(found.decrement);
-  // Later passes need the coefficients at which this one was computed.
+  // Later passes read the coefficients from the input.
   put_vector(active, b, coefficients);
   return found;
 }
@@ -304,7 +300,7 @@ void DeviceSums::weight_derivatives(const LikelihoodPoint& point, const std::vec
                                     WeightSums& to) {
   const ActiveColumns& active = point.active;
   const std::size_t m = first.size();
-  // In the kernels, tau is the last parameter.
+  // In kernels tau is always the last parameter.
   const auto slot_of = [&](std::size_t j) { return with_tau && j + 1 == m ? at(layout_.parameters - 1) : j; };
   put_matrix(active, inverse, 0);
   const std::vector<double> zeros(at(active.size()));
@@ -364,8 +360,7 @@ double DeviceSums::null_loss(ManyFamily family, double theta, double level) {
 
 }  // namespace
 
-/// The requests of a batch, on the host and on the device. There are two of these, so that one batch is
-/// computed while the next is written.
+/// The requests of a batch. Double-buffered: one batch is computed while the next is written.
 struct RequestMemory {
   PinnedBuffer<LikelihoodRequest> host;
   Buffer<LikelihoodRequest> device;
@@ -374,9 +369,9 @@ struct RequestMemory {
   std::optional<Event> served;
 };
 
-/// What a device keeps between passes.
+/// State of a device between passes.
 struct DeviceLikelihood::OnDevice {
-  LikelihoodBatch design{};  ///< arguments without requests and blocks
+  LikelihoodBatch design{};  ///< kernel arguments except requests and blocks
   LikelihoodResponse shared{};
   std::vector<Buffer<double>> numbers;
   Buffer<LikelihoodGroup> groups;
@@ -384,16 +379,16 @@ struct DeviceLikelihood::OnDevice {
   std::array<Buffer<long long>, 2> begins;
 
   std::vector<ResponseMemory> responses;
-  std::vector<FiberPool> fibers;  ///< unused fibers of each host thread
+  std::vector<FiberPool> fibers;  ///< idle fibers of each host thread
   PinnedBuffer<double> host_numbers;
   Buffer<double> device_numbers;
   std::array<RequestMemory, 2> requests;
 
   void load(const SharedDesign& shared_design, const LikelihoodLayout& layout, const Tile& tile);
-  /// Provides memory for `count` responses at a time, or for as many as the budget allows.
+  /// Allocates memory for `count` concurrent responses, or for as many as the budget allows.
   void reserve(std::size_t count, const SharedDesign& shared_design, std::size_t parts,
                const LikelihoodLayout& layout, const Tile& tile, const DeviceContext& context);
-  /// Begins to compute a batch.
+  /// Enqueues the computation of a batch on the stream.
   void serve(const Queue::Batch& batch, RequestMemory& memory, std::size_t slots,
              const LikelihoodLayout& layout, const LikelihoodKernels& kernels, const Tile& tile);
 };
@@ -419,7 +414,7 @@ void DeviceLikelihood::OnDevice::reserve(std::size_t count, const SharedDesign& 
                                          const DeviceContext& context) {
   const std::size_t values = shared_design.slots() * parts;
   const auto inputs = at(layout.inputs);
-  // Tiles of a group's columns read its inputs too often to leave them in the host's memory.
+  // Tiled groups read their inputs too often to leave them in mapped host memory.
   const std::size_t copied_inputs = layout.has_tiles ? inputs : 0;
   const auto on_host = values + inputs + at(layout.outputs());
   const auto on_device = values + copied_inputs + at(layout.partials());
@@ -475,7 +470,7 @@ void DeviceLikelihood::OnDevice::serve(const Queue::Batch& batch, RequestMemory&
               "copy of a response to the device");
     }
   }
-  // Sorts the requests by pass.
+  // Counting sort of the requests by pass.
   std::exclusive_scan(of_pass.begin(), of_pass.end(), of_pass.begin(), std::size_t{0});
   for (const Queue::Waiting& waiting : batch) {
     const LikelihoodRequest& request = waiting.request->request;
@@ -545,7 +540,7 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
     try {
       fit(std::make_unique<DeviceSums>(design_, layout_, on.shared, on.responses[response], queue));
     } catch (const Queue::Closed&) {
-      // The thread that closed the queue reports the reason.
+      // The thread that closed the queue reports the error.
     } catch (...) {
       keep_fault();
     }
@@ -562,18 +557,18 @@ void DeviceLikelihood::run(Tile& tile, std::size_t threads, std::size_t response
           try {
             queue.run(on.fibers[i], own, [&](std::size_t j) { fit_with(begin + j); });
           } catch (...) {
-            // No memory for fibers: the thread's fits have not begun.
+            // Out of memory for fibers: no fit of this thread has begun.
             keep_fault();
             queue.expect_fewer(own);
           }
         });
       } catch (const std::system_error&) {
-        // The system grants no further thread: continue with those that were started.
+        // Thread limit reached: continue with the threads that have started.
         if (workers.empty()) throw;
         queue.expect_fewer(own);
       }
     }
-    // One batch is computed while the next is collected.
+    // Computes one batch while collecting the next.
     Queue::Batch computed;
     Queue::Batch next;
     try {

@@ -20,12 +20,11 @@ using base::at;
 
 namespace {
 
-/// Maximum size of the elements, in bytes, up to which each rank sorts all of them in its own memory.
+/// Up to this size in bytes, each rank sorts all elements in its own memory.
 constexpr std::int64_t usual_memory = std::int64_t{64} << 20;
-/// Number of elements in memory at a time while they are sorted.
+/// Elements read at a time.
 constexpr std::int64_t elements_at_once = std::int64_t{1} << 22;
 
-/// Calls `work` for the responses of each thread.
 template <class Work>
 void for_each_share(HostTeam& team, std::int64_t responses, const Work& work) {
   const std::int64_t share = (responses - 1) / team.size() + 1;
@@ -59,7 +58,6 @@ void ElementsByResponse::count(Job& job, const StoredElements& matrix, std::int6
 void ElementsByResponse::place(Job& job, const StoredElements& matrix, std::int64_t first,
                                std::int64_t last) {
   std::vector<std::int32_t> row_of;
-  // The row of the first element.
   auto row = std::ranges::upper_bound(matrix.begins, first) - matrix.begins.begin() - 1;
   for (std::int64_t begin = first; begin < last; begin += elements_at_once) {
     stop_if_asked(job.options().stop);
@@ -89,20 +87,20 @@ void ElementsByResponse::place(Job& job, const StoredElements& matrix, std::int6
 ElementsByResponse::ElementsByResponse(Job& job, const StoredElements& matrix, const MemoryOptions& memory) {
   const bool as_floats = matrix.data->is_exact_in_float();
   const std::int64_t elements = matrix.begins.back();
-  // Values are stored before rows, because they have the larger alignment.
+  // Values precede rows because of their larger alignment.
   const std::int64_t value_bytes =
       elements * static_cast<std::int64_t>(as_floats ? sizeof(float) : sizeof(double));
   const auto bytes = at(value_bytes + elements * static_cast<std::int64_t>(sizeof(std::int32_t)));
   const bool in_memory = static_cast<std::int64_t>(bytes) <=
                          (memory.node_bytes ? *memory.node_bytes / job.comm().size() : usual_memory);
-  // The ranks that sort the elements together.
+  // The ranks that share the sort.
   const mpi::Communicator node = in_memory
                                      ? mpi::Communicator::serial()
                                      : job.comm().split(job.inventory().ranks()[at(job.comm().rank())].node);
   const std::int64_t first = elements * node.rank() / node.size();
   const std::int64_t last = elements * (node.rank() + 1) / node.size();
   together(job.comm(), [&] { count(job, matrix, first, last); });
-  // Number of elements of each response on each rank, ordered by rank, then by response.
+  // Element counts by rank, then by response.
   const std::vector<std::int64_t> counts = node.allgatherv(std::span<const std::int64_t>(next_));
   begins_.assign(1, 0);
   for (std::int64_t response = 0; response < matrix.responses; ++response) {

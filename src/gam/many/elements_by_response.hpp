@@ -17,16 +17,16 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct StoredElements;
 
-/// The elements of a sparse matrix stored by rows (CSR), sorted by response and then by row (CSC).
+/// Transposes a sparse matrix from rows (CSR) to responses (CSC), with ascending rows in each response.
 ///
-/// Source: the transposition by counting of Gustavson, ACM TOMS 4 (1978), 250-269.
+/// Source: the counting transposition of Gustavson, ACM TOMS 4 (1978), 250-269.
 class ElementsByResponse {
  public:
-  /// *Collective.* If there are many elements, each rank of a node sorts a share of them. Throws the same
-  /// `Error(input)` on every rank.
+  /// *Collective.* The ranks of a node share the sort of a large matrix. Throws the same `Error(input)` on
+  /// every rank.
   ElementsByResponse(Job& job, const StoredElements& matrix, const MemoryOptions& memory);
 
-  /// The elements of a response are [begins[response], begins[response + 1]).
+  /// Elements of response i: [begins()[i], begins()[i + 1]).
   [[nodiscard]] const std::vector<std::int64_t>& begins() const noexcept { return begins_; }
   [[nodiscard]] std::int32_t row(std::int64_t element) const noexcept { return rows_[element]; }
   [[nodiscard]] double value(std::int64_t element) const noexcept {
@@ -38,12 +38,11 @@ class ElementsByResponse {
   void place(Job& job, const StoredElements& matrix, std::int64_t first, std::int64_t last);
 
   std::vector<std::int64_t> begins_;
-  std::vector<std::int64_t> next_;  ///< number of elements of each response; later, the place of its next
-                                    ///< element
+  std::vector<std::int64_t> next_;  ///< element count of each response, then its insertion position
   std::vector<std::byte> memory_;
   files::NodeScratch file_;
   std::int32_t* rows_ = nullptr;
-  float* floats_ = nullptr;  ///< values, if all of them are exact as floats; else null
+  float* floats_ = nullptr;  ///< values if all are exact as float; otherwise null
   double* doubles_ = nullptr;
 };
 

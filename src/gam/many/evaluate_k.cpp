@@ -26,7 +26,7 @@ const Values& values_of(const std::vector<Table::Column>& columns, const char* n
   return std::get<Values>(std::ranges::find(columns, name, &Table::Column::name)->values);
 }
 
-/// The AICs of fits; NaN for those that have not converged.
+/// AIC of each fit; NaN if not converged.
 Aics aics_of(const std::vector<Table::Column>& fits) {
   Aics aics = values_of<Aics>(fits, "aic");
   const auto& status = values_of<Factor>(fits, "status");
@@ -36,7 +36,7 @@ Aics aics_of(const std::vector<Table::Column>& fits) {
   return aics;
 }
 
-/// How the AICs of responses that have all of them compare.
+/// Summary of the AICs over responses whose fits of all sizes have converged.
 std::string compared(const std::vector<Aics>& by_size, const std::vector<int>& sizes) {
   Aics excess(sizes.size());
   std::vector<int> least(sizes.size());

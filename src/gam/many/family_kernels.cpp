@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of each family's log likelihood, for packets of rows.
+// Derivatives of each family's log likelihood in SIMD packets of rows.
 #include "base/math/elementary.hpp"
 #include "gam/many/row_kernels.hpp"
 
@@ -86,7 +86,7 @@ TESSERA_LANE_INLINE void fill_derivatives(const Family& family, const ResponseRo
   }
 }
 
-// The clones below have internal linkage: the linker would otherwise export their resolvers.
+// The clones have internal linkage; otherwise the linker would export their ifunc resolvers.
 
 TESSERA_LANE_CLONES void first_derivatives_clones(ManyFamily family, double theta, const ResponseRows& rows,
                                                   int packets, double* score, double* weight) {

@@ -3,12 +3,11 @@
 
 #include <tessera/version.hpp>
 
-/// The log likelihood l of one row with prior weight 1, for each family, as a function of the linear
-/// predictor eta. Compiled for the host, where a `Real` is a packet of rows, and for devices. `Math` has the
-/// type `Real`, and its functions `exp`, `log1p`, `min`, `max` and `with_sign`.
+/// Log likelihood l(eta) of one row with prior weight 1, for each family. Compiled for the host, with a
+/// packet of rows as `Math::Real`, and for devices.
 namespace TESSERA_NAMESPACE::gam {
 
-/// log(a / b) for a, b >= 0, with a rounding error of the size of log(a / b); finite if one of them is 0.
+/// log(a/b) for a, b >= 0, with a small relative error; finite if a or b is 0.
 template <class Math, class Real = typename Math::Real>
 TESSERA_LANE_INLINE Real log_ratio(const Real& a, const Real& b) {
   constexpr double least = 1e-200;
@@ -17,9 +16,9 @@ TESSERA_LANE_INLINE Real log_ratio(const Real& a, const Real& b) {
   return Math::with_sign(Math::log1p(excess / Math::max(smaller, Real{} + least)), a - b);
 }
 
-/// The loss l_s - l, where l_s is l with the mean y: half of the deviance. In a difference of sums of l_s and
-/// l, large counts would lose their digits. For nb also derivatives by tau = log(theta): dl/dtau and
-/// d2l/dtau2 minus those of l_s, and d2l/(deta dtau).
+/// The loss l_s - l, half of the deviance, where l_s is l at mean y. Summing differences avoids the
+/// cancellation of sums of l_s and l for large counts. For nb, with tau = log(theta), also the first two
+/// derivatives of l - l_s by tau, and d2l/(deta dtau).
 template <class Real>
 struct RowLoss {
   Real value{};
@@ -28,7 +27,7 @@ struct RowLoss {
   Real score_by_tau{};
 };
 
-/// Derivatives of the weight w = -d2l/deta2 by eta, and for nb also by tau; for nb also d3l/(deta dtau2).
+/// Derivatives of the weight w = -d2l/deta2 by eta and, for nb, by tau; for nb also d3l/(deta dtau2).
 template <class Real>
 struct RowWeightDerivatives {
   Real eta{};
@@ -39,7 +38,7 @@ struct RowWeightDerivatives {
   Real score_tau_tau{};
 };
 
-/// Counts with the canonical log link: l = y eta - mu.
+/// Poisson counts with the log link: l = y eta - mu.
 template <class Math>
 struct PoissonRow {
   using Real = typename Math::Real;
@@ -56,7 +55,7 @@ struct PoissonRow {
   }
 };
 
-/// Proportions with the canonical logit link: l = y eta - log(1 + e^eta).
+/// Binomial proportions with the logit link: l = y eta - log(1 + e^eta).
 template <class Math>
 struct BinomialRow {
   using Real = typename Math::Real;
@@ -76,7 +75,7 @@ struct BinomialRow {
   }
 };
 
-/// Numbers with the identity link: l is minus half of the deviance.
+/// Gaussian with the identity link: l = -(y - mu)^2 / 2.
 template <class Math>
 struct GaussianRow {
   using Real = typename Math::Real;
@@ -93,7 +92,7 @@ struct GaussianRow {
   }
 };
 
-/// Positive numbers with the log link: l = -(y / mu + eta).
+/// Gamma with the log link: l = -(y/mu + eta).
 template <class Math>
 struct GammaRow {
   using Real = typename Math::Real;
@@ -111,8 +110,8 @@ struct GammaRow {
   }
 };
 
-/// Overdispersed counts with the log link. With m = mu / theta (called mean here), q = m / (1 + m) and r = 1
-/// / (1 + m): l = y eta - (y + theta) log(1 + m), without a term that depends only on y and theta.
+/// Negative binomial counts with the log link. With m = mu/theta (here called mean) and r = 1/(1 + m): l = y
+/// eta - (y + theta) log(1 + m), without terms of y and theta only.
 template <class Math>
 struct NbRow {
   using Real = typename Math::Real;
@@ -122,7 +121,7 @@ struct NbRow {
 
   TESSERA_LANE_INLINE Real mean(const Real& eta) const { return Math::exp(eta - log_theta); }
   TESSERA_LANE_INLINE Real score(const Real& y, const Real& mean) const {
-    return (y - theta * mean) * (1.0 / (1.0 + mean));  // the same division as in `weight`
+    return (y - theta * mean) * (1.0 / (1.0 + mean));  // the same division as in `weight`, done once
   }
   TESSERA_LANE_INLINE Real weight(const Real& y, const Real& mean) const {
     const Real r = 1.0 / (1.0 + mean);
@@ -131,7 +130,7 @@ struct NbRow {
   TESSERA_LANE_INLINE Real expected_weight(const Real& mean) const { return theta * mean / (1.0 + mean); }
   TESSERA_LANE_INLINE RowLoss<Real> loss(const Real& y, const Real& /*eta*/, const Real& m) const {
     const Real r = 1.0 / (1.0 + m);
-    const Real at_y = y / theta;  // m with the mean y
+    const Real at_y = y / theta;  // m at mean y
     const Real r_at_y = 1.0 / (1.0 + at_y);
     const Real excess = m - at_y;
     const Real size = Math::max(excess, -excess);

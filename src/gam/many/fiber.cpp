@@ -55,7 +55,7 @@ void Fiber::set_body(std::function<void()> body) {
   has_ended_ = false;
 }
 
-// Not instrumented, because it is entered with the fiber's shadow stack and left with the caller's.
+// Not instrumented: entered with the fiber's shadow stack, left with the caller's.
 [[gnu::no_sanitize("thread")]] void Fiber::enter(unsigned high, unsigned low) {
   constexpr int half = 32;
   auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << half | low);
@@ -67,7 +67,6 @@ void Fiber::set_body(std::function<void()> body) {
   }
 }
 
-/// Switches stacks for the first time.
 void Fiber::enter_stack() {
   is_entered_ = true;
   ucontext_t context;
@@ -75,7 +74,7 @@ void Fiber::enter_stack() {
   context.uc_stack.ss_sp = lowest_of_stack(memory_);
   context.uc_stack.ss_size = stack_bytes;
   context.uc_link = nullptr;
-  // makecontext passes only integers: pass the pointer as two of them.
+  // makecontext passes only ints: split the pointer into two.
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   constexpr int half = 32;
   makecontext(&context, reinterpret_cast<void (*)()>(&Fiber::enter), 2, static_cast<unsigned>(self >> half),
@@ -83,7 +82,7 @@ void Fiber::enter_stack() {
   (void)setcontext(&context);
 }
 
-// A separate function, because a function must not jump to a place that it has set itself.
+// A separate function: __builtin_longjmp must not jump within its own function.
 [[gnu::noinline]] void Fiber::jump(Place& to) {
   __builtin_longjmp(to, 1);
 }

@@ -8,28 +8,27 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A function on a stack of its own, which suspends itself until another function of the same thread resumes
-/// it. A wait costs a switch of stacks, a thousandth of the cost of a switch of threads.
+/// A function with its own stack that suspends itself until the same thread resumes it. A stack switch costs
+/// about a thousandth of a thread switch.
 class Fiber {
  public:
   /// Throws `std::bad_alloc`.
   Fiber();
-  /// The body must have ended, or not have begun.
+  /// The body must have ended or not have begun.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Sets the function that the next `resume` begins; it must not throw. The previous one must have ended.
+  /// Sets the function of the next `resume`; it must not throw. The previous body must have ended.
   void set_body(std::function<void()> body);
-  /// Runs the body until it suspends itself or ends. All calls for one body must be on the same thread.
+  /// Runs the body until it suspends or ends. All calls for one body must be on the same thread.
   void resume();
-  /// Returns from `resume`; the next `resume` continues the body. Called only by the body.
+  /// Returns control to the caller of `resume`. Only the body may call this.
   void suspend();
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
  private:
-  /// Stack pointer, frame pointer and address, as `__builtin_setjmp` stores them. Unlike swapcontext(), it
-  /// leaves the signal mask alone, which saves two system calls per wait.
+  /// Jump buffer of `__builtin_setjmp`, which saves two system calls of swapcontext() for the signal mask.
   using Place = void* [5];
 
   static void enter(unsigned high, unsigned low);
@@ -39,12 +38,12 @@ class Fiber {
   void tell_sanitizer_of_entry();
 
   std::function<void()> body_;
-  void* memory_;  ///< a guard page, followed by the stack
+  void* memory_;  ///< guard page, then the stack
   Place own_{};
   Place caller_{};
   bool is_entered_ = false;
   bool has_ended_ = true;
-  // For sanitizers, which keep shadows of stacks.
+  // Shadow stacks of sanitizers.
   void* own_shadow_ = nullptr;
   void* caller_shadow_ = nullptr;
   const void* caller_stack_ = nullptr;

@@ -53,23 +53,21 @@ using base::at;
 
 namespace {
 
-/// Bytes of responses in a batch of a rank. A batch on devices ends with its slowest response: it is large,
-/// so that all devices are busy most of the time.
+/// Bytes of responses per rank in a batch. A device batch is large because it ends with its slowest response.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
 constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
-/// Responses that a device fits concurrently: it is busy while the host computes the next steps of some.
+/// Responses fitted concurrently on a device: the device sums for some while the host steps others.
 constexpr std::size_t responses_on_device = 1024;
-/// Minimum number of batches for a source that is read in pieces, so that progress is visible.
+/// Minimum number of batches if the source is read in parts, so that progress is reported.
 constexpr std::int64_t least_batches = 20;
 
-/// Estimates the time of all fits.
 CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
-  // Constants measured on 16 cores of a Xeon of 2025 and on an H200; other hardware differs by factors.
-  constexpr double passes = 40;  // number of passes over a response's rows, at a typical number of iterations
+  // Measured on 16 cores of a Xeon of 2025 and on an H200.
+  constexpr double passes = 40;  // passes over the rows of a response, typically
   constexpr double host_seconds_of_row = 6e-9;
   constexpr double host_seconds_of_product = 0.2e-9;
   constexpr double device_seconds_of_row = 4e-11;
-  constexpr double seconds_between_passes = 6e-6;  // per component of the design, on the host
+  constexpr double seconds_between_passes = 6e-6;  // host time per component
   constexpr double start_seconds = 0.5;
   constexpr double compilation_seconds = 6;
   double row_seconds = 0;
@@ -87,7 +85,7 @@ CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const H
                             all_passes * (on_device + between / threads)};
 }
 
-/// The lines of a file that are not empty; none if the path is empty.
+/// The nonempty lines of a file; none if the path is empty.
 std::set<std::string> names_in(const std::string& path) {
   std::set<std::string> names;
   if (path.empty()) return names;
@@ -100,15 +98,14 @@ std::set<std::string> names_in(const std::string& path) {
   return names;
 }
 
-/// Creates the tables of results; called again if all responses are fitted again.
+/// Factories of the output tables. Called again if all responses are refitted.
 struct TablesOfResults {
   std::function<std::unique_ptr<TableOutput>()> make_fits;
-  std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: no tests are written
+  std::function<std::unique_ptr<TableOutput>()> make_tests{};  ///< empty: no table of tests
   bool hold_matrices = false;
   bool hold_texts = false;
 };
 
-/// The model without a term.
 class ReducedModel {
  public:
   ReducedModel(SharedDesign design, const ManyEstimator& estimator)
@@ -156,17 +153,17 @@ class ManyFit {
     summary_.responses = std::ssize(names_);
     return std::move(summary_);
   }
-  /// The model that all responses share. Call it after `run`.
+  /// The model that all responses share. Valid after `run`.
   [[nodiscard]] FittedModel take_model() { return std::move(model_); }
 
  private:
   struct Batch {
     Plan plan;
     Range responses;
-    std::vector<std::vector<double>> p_values;  ///< p values of this rank's responses, for each test
+    std::vector<std::vector<double>> p_values;  ///< by test, then by response of this rank
   };
 
-  /// Returns false if a device has failed, so that all responses must be computed again on the CPU.
+  /// False if a device has failed and all responses must be refitted on the CPU.
   [[nodiscard]] bool fit_all() {
     if (outputs_.hold_texts) add_texts();
     std::int64_t begin = take_from_checkpoint();
@@ -210,7 +207,6 @@ class ManyFit {
     if (checkpoint_ && safe != 0) checkpoint_->remove();
   }
 
-  /// Reads the covariates, and opens the responses.
   void prepare(const FormulaTerms& formula) {
     PhaseClock clock(job_.comm(), summary_.phases, "design", "the model matrix");
     observer_.now("setting up the model");
@@ -250,7 +246,7 @@ class ManyFit {
     std::vector<std::string> row_names;
     const auto open = [&](const Responses& responses) {
       std::unique_ptr<ResponseSource> source = open_responses(alone_, responses, design_->table_rows);
-      // Without a key, rows are matched by name where covariates and matrix are AnnData of two files.
+      // Without a key, rows are matched by name if covariates and matrix are in different AnnData files.
       const bool by_name =
           !responses_.key.empty() || (!key.empty() && !source->row_names().empty() &&
                                       !name_of(responses).starts_with(covariates.name() + ":/"));
@@ -273,8 +269,8 @@ class ManyFit {
     (void)open_beside(responses_.offsets, responses_.offsets_matrix);
   }
 
-  /// Uses devices unless the host is estimated to be faster. Gaussian responses need few passes over rows,
-  /// and the kernels lack the scale of quasi families: both are fitted on the host.
+  /// Uses devices unless the host is estimated to be faster. The host fits gaussian responses, which need few
+  /// passes, and quasi families, whose scale the kernels do not support.
   void choose_devices() {
     if (job_.on_host() || estimator_.family == ManyFamily::gaussian || estimator_.quasi ||
         LikelihoodLayout(*design_).parameters > most_parameters)
@@ -303,7 +299,7 @@ class ManyFit {
     use_devices_ = use_devices_ && checkpoint_->uses_devices();
   }
 
-  /// Identifies the inputs on which the results depend; complete on rank 0 only.
+  /// Fingerprint of all inputs of the results. Complete on rank 0 only.
   [[nodiscard]] Fingerprint fingerprint(const FormulaTerms& formula) const {
     FitOptions fit;
     fit.family = options_.family;
@@ -334,7 +330,7 @@ class ManyFit {
     return print;
   }
 
-  /// Writes the results that the checkpoint has. Returns the first response that it lacks.
+  /// Writes the results in the checkpoint. Returns the first response without results.
   [[nodiscard]] std::int64_t take_from_checkpoint() {
     if (!checkpoint_) return 0;
     const std::vector<Range> kept = checkpoint_->batches();
@@ -422,14 +418,13 @@ class ManyFit {
     std::int64_t least =
         device_ ? 4 * static_cast<std::int64_t>(responses_on_device) * std::max(1, job_.inventory().gpus())
                 : std::int64_t{64} * ranks;
-    // Batches are so large that two ranks or batches rarely share a chunk of the file: each would read the
-    // whole chunk.
+    // Two ranks or batches should rarely share a chunk of the file, because each reads the whole chunk.
     for (const ResponseReader& reader : readers_)
       least = std::max(least, 4 * reader.source().stored_together() * ranks);
     return std::min({std::max(for_progress, least), in_memory, count});
   }
 
-  /// Divides the responses of a batch among ranks and devices, by the job's plan, and fits them.
+  /// Fits a batch, divided among ranks and devices by the job's plan.
   void fit_batch(Range batch) {
     observer_.now(fmt::format("responses {} to {} of {}", batch.begin + 1, batch.end, names_.size()));
     const bool on_devices = use_devices_ && !job_.on_host();
@@ -462,7 +457,7 @@ class ManyFit {
       rows = on_devices ? job_.map<ResponseRow>(plan, indices, on_device, on_host)
                         : job_.map<ResponseRow>(plan, indices, host_only, on_host);
     }
-    // An exception in a pass would be a fault of the job: throw the same error on every rank here.
+    // Thrown here, because an exception in `map` would be a fault of the job. The same error on every rank.
     together(job_.comm(), [&] {
       if (fault_) throw Error(ErrorCode::input, fault_->second);
     });
@@ -477,7 +472,6 @@ class ManyFit {
 
   [[nodiscard]] ResponseRow fit_one(ResponseFitter& fitter, Range mine, std::int64_t index) {
     try {
-      // The values of a response, its weights and its offsets.
       std::array<std::span<const double>, 3> columns;
       for (std::size_t i = 0; i < values_.size(); ++i)
         columns[i + (i == 1 && !has_weights_ ? 1 : 0)] = values_[i].of(index);
@@ -499,8 +493,8 @@ class ManyFit {
     }
   }
 
-  /// The end of a message about a response that is not of counts: X of AnnData is often log-normalised, and
-  /// the counts are one of the layers. Empty if that cannot be the cause.
+  /// Hint in an error message if counts are expected but the response has other values: X of AnnData is often
+  /// log-normalised, with the counts in a layer. Empty if the hint does not apply.
   [[nodiscard]] std::string hint_of(std::span<const double> response) const {
     const auto colon = responses_.path.rfind(":/");
     const bool of_counts = estimator_.family == ManyFamily::nb || estimator_.family == ManyFamily::poisson;
@@ -510,12 +504,11 @@ class ManyFit {
                        responses_.path.substr(0, colon));
   }
 
-  /// Number of this rank's host threads per device.
   [[nodiscard]] std::size_t threads_of_device() {
     return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
-  /// Reads the values of this rank's chosen responses [begin, end) by each reader.
+  /// Reads this rank's responses [begin, end) from each reader.
   void read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
     values_.resize(readers_.size());
@@ -539,7 +532,7 @@ class ManyFit {
                   .matrices = matrices});
     });
     batch.p_values.assign(results_->tests().size(), {});
-    // Responses by status; the last element counts those fitted on devices.
+    // Responses by status; last element: responses fitted on devices.
     std::vector<std::int64_t> counts(status_names.size() + 1);
     for (const ResponseRow& row : rows) {
       ++counts[at(static_cast<int>(row.status))];
@@ -553,7 +546,7 @@ class ManyFit {
     }
   }
 
-  /// Writes the tests. Every rank gets the p values of all responses, for the false discovery rates.
+  /// Gathers the p values of all responses on every rank, for the false discovery rates.
   void write_tests() {
     if (!tests_) return;
     PhaseClock clock(job_.comm(), summary_.phases, "tests", "the tests");
@@ -600,24 +593,24 @@ class ManyFit {
   Workers alone_{serial_, job_.host_team()};
   std::unique_ptr<TableOutput> fits_, tests_;
   std::optional<SharedDesign> design_;
-  std::optional<DeviceLikelihood> device_;  ///< the device's likelihood; only for fits on devices
+  std::optional<DeviceLikelihood> device_;
   ManyEstimator estimator_;
-  FittedModel model_;  ///< model that all responses share
+  FittedModel model_;
   std::optional<ResponseResults> results_;
   std::optional<NameColumn> name_column_;
-  std::vector<ResponseReader> readers_;  ///< readers of the responses, then of weights and offsets, if given
-  std::vector<ResponseValues> values_;   ///< those of a batch, from each reader
-  std::vector<std::string> names_;       ///< names of the responses to fit
-  std::string how_matched_;              ///< how rows of responses and covariates are matched, for a note
-  bool has_weights_ = false;  ///< whether the second reader is of weights; otherwise it is of offsets
+  std::vector<ResponseReader> readers_;  ///< of the responses; then of weights and of offsets, if given
+  std::vector<ResponseValues> values_;   ///< of the current batch, by reader
+  std::vector<std::string> names_;       ///< of the responses to fit
+  std::string how_matched_;              ///< how rows are matched to the covariates, for a note
+  bool has_weights_ = false;             ///< the second reader is of weights, not of offsets
   std::optional<ManyCheckpoint> checkpoint_;
-  bool use_devices_ = false;    ///< whether devices are used; false once a device has failed
-  bool any_on_device_ = false;  ///< whether any response so far was fitted on a device
+  bool use_devices_ = false;    ///< false once a device has failed
+  bool any_on_device_ = false;  ///< a response was fitted on a device
   std::mutex fault_mutex_;
-  std::optional<std::pair<std::int64_t, std::string>> fault_;  ///< index and message of the first response
-                                                               ///< with an invalid value
+  /// Index and message of the first invalid response.
+  std::optional<std::pair<std::int64_t, std::string>> fault_;
   std::optional<FitterPool> fitters_;
-  std::deque<ReducedModel> reduced_;  ///< by `ManyOptions::drop`
+  std::deque<ReducedModel> reduced_;  ///< one for each term of `ManyOptions::drop`
   std::vector<Batch> batches_;
   ManySummary summary_;
 };

@@ -8,7 +8,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* Appends the values of all ranks.
 template <class Value>
 void append(const mpi::Communicator& comm, std::span<const Value> mine, std::vector<Value>& to) {
   const std::vector<Value> all = comm.allgatherv(mine);

@@ -13,11 +13,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An output table that is gathered in memory on every rank instead of being written. The arguments must
-/// outlive this object.
+/// An output table in the memory of every rank, not in a file. The arguments must outlive this object.
 class GatheredColumns final : public TableOutput {
  public:
-  /// `matrices` receives, by name, a matrix with a column for each row of the table; null: no matrices.
+  /// `matrices` receives matrices by name, with a column for each row of the table; may be null.
   GatheredColumns(const mpi::Communicator& comm, std::vector<Table::Column>& columns,
                   std::map<std::string, Matrix>* matrices)
       : comm_(comm), columns_(columns), matrices_(matrices) {}

@@ -8,15 +8,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The sums for a gaussian response with the weights of the design, without a pass over its rows for each
-/// call. With the residuals r at b, the residual sum of squares at b + d is |r|^2 - 2 d'X'Wr + d'X'WXd. No
-/// digits are lost, because b is near the least-squares solution.
+/// Sums for a gaussian response with the design's weights, in O(p^2) per call instead of a pass over the
+/// rows. With the residuals r at b, the residual sum of squares at b + d is |r|^2 - 2 d'X'Wr + d'X'WXd. There
+/// is no cancellation because b is near the least-squares solution.
 class GaussianMoments final : public LikelihoodSums {
  public:
-  /// The design must outlive this object.
+  /// `design` must outlive this object.
   explicit GaussianMoments(const SharedDesign& design);
 
-  /// Cost: two passes over the rows. Uses the weights of the design.
+  /// `weights` must be the design's. Cost: two passes over the rows.
   void set_response(std::span<const double> y, std::span<const double> weights,
                     std::span<const double> offset) override;
   void score_and_gram(const LikelihoodPoint& point, const std::vector<double>& b, std::vector<double>& score,
@@ -29,17 +29,17 @@ class GaussianMoments final : public LikelihoodSums {
   [[nodiscard]] double null_loss(ManyFamily family, double theta, double level) override;
 
  private:
-  /// Computes X'W (y - offset - X b) and the residual sums of squares at b = `base_`.
+  /// Computes X'Wr and the residual sums of squares at b = `base_`.
   void sum_residuals();
 
   const SharedDesign& design_;
   ActiveColumns all_;
-  std::span<const double> y_, weights_, offset_;  ///< values by slot
-  std::vector<double> base_;                      ///< coefficients b
-  std::vector<double> score_;                     ///< X'Wr
-  std::vector<double> squares_;                   ///< residual sum of squares of each component's rows
-  std::vector<double> step_;                      ///< d at the last `score_and_gram`, by column
-  std::vector<double> product_;                   ///< X'WX d, by column
+  std::span<const double> y_, weights_, offset_;  ///< by slot
+  std::vector<double> base_;
+  std::vector<double> score_;    ///< X'Wr
+  std::vector<double> squares_;  ///< residual sum of squares, by component
+  std::vector<double> step_;     ///< d of the last `score_and_gram`, by column
+  std::vector<double> product_;  ///< X'WX d, by column
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

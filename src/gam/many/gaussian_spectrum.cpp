@@ -24,7 +24,7 @@ using base::store_lanes;
 
 namespace {
 
-/// Sums over all rows, where u = y - offset - centre.
+/// Sums over all rows, with u = y - offset - centre.
 struct RowTotals {
   Lanes squares{};      ///< sum of w u^2
   Lanes weighted{};     ///< sum of w u
@@ -34,7 +34,7 @@ struct RowTotals {
   Lanes most = base::all_lanes(-infinite);
 };
 
-/// Sets `to` to w u in each row, and adds to the totals.
+/// to = w u in each row; adds to the totals.
 TESSERA_LANE_CLONES void add_totals(const double* y, const double* offset, const double* weights,
                                     double centre, int packets, RowTotals& totals, double* to) {
   RowTotals own = totals;
@@ -54,7 +54,7 @@ TESSERA_LANE_CLONES void add_totals(const double* y, const double* offset, const
   totals = own;
 }
 
-/// With the residuals r = u - fit: sets `to` to w r in each row, and adds w r^2 to `squares`.
+/// to = w r in each row with the residuals r = u - fit; adds w r^2 to `squares`.
 TESSERA_LANE_CLONES void weigh_residuals(const double* y, const double* offset, const double* weights,
                                          double centre, const double* fit, int packets, Lanes& squares,
                                          double* to) {
@@ -83,7 +83,7 @@ std::shared_ptr<const GaussianSpectrum> GaussianSpectrum::of(const SharedDesign&
   double all_penalties = 0;
   out->has_constant_ = true;
   for (const DesignComponent& component : design.components) {
-    // Order the columns so that unpenalised ones are first. `penalty_of`: the penalty of each column.
+    // Orders unpenalised columns first. `penalty_of`: diagonal of the penalty, by column.
     std::vector<double> penalty_of(at(component.end - component.begin));
     for (const int index : component.penalties) {
       const SharedPenalty& penalty = design.penalties[at(index)];
@@ -284,7 +284,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
   double level = base::sum_of_lanes(totals.weighted) / sum_of_weights_;
   to.null_deviance = squares - sum_of_weights_ * level * level;
 
-  // Residuals at coordinates near the least-squares solution.
+  // Residuals near the least-squares solution.
   constexpr double ridge = 1e-7;
   to.base.assign(to.w.size(), 0);
   to.rest.assign(to.w.size(), 0);
@@ -304,7 +304,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
     add_centre(centre, to);
     return true;
   }
-  // The difference would cancel: sum the squares of the residuals themselves.
+  // The difference of sums of squares would cancel: sum the squared residuals directly.
   Lanes residuals{};
   Lanes of_level{};
   std::array<double, run_rows> fit;
@@ -338,7 +338,7 @@ bool GaussianSpectrum::add_rows(const SharedDesign& design, double padding, Buff
   return true;
 }
 
-/// Corrects the projections for the centre that was subtracted from the values.
+/// Adds the projections of the constant `centre`, which was subtracted from the response.
 void GaussianSpectrum::add_centre(double centre, Projections& to) const {
   if (centre == 0) return;
   for (const Component& component : components_) {
@@ -353,12 +353,11 @@ struct GaussianSpectrum::Value {
   double curvature = 0;
   double deviance = 0;
   double penalised_deviance = 0;
-  double edf = 0;  ///< effective degrees of freedom of the penalised coordinates
+  double edf = 0;  ///< of the penalised coordinates
 };
 
-/// The criterion V at the best scale phi = D / (n - M), where D is the penalised deviance, and M the
-/// dimension of the unpenalised space: V = (n - M) (1 + log(2 pi phi)) / 2 + sum log(1 + g / lambda) / 2, up
-/// to a constant.
+/// The criterion V at the optimal scale phi = D/(n - M), up to a constant. D is the penalised deviance, M the
+/// dimension of the unpenalised space. V = (n - M) (1 + log(2 pi phi))/2 + sum log(1 + g/lambda)/2.
 GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, const Projections& of,
                                                    double log_sp) const {
   const bool linear = log_sp == infinite;
@@ -386,7 +385,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
     roughness += rough;
     first += rough;
     second += rough * (1 - 2 * share);
-    // One logarithm for the product of some factors, few enough that it does not overflow.
+    // One logarithm for 16 factors, whose product does not overflow.
     constexpr int most_factors = 16;
     product *= (g + lambda) * inverse_lambda;
     if (++factors % most_factors == 0) {
@@ -406,7 +405,7 @@ GaussianSpectrum::Value GaussianSpectrum::value_at(const SharedDesign& design, c
   return out;
 }
 
-/// Newton's method with step halving for one parameter, like the search of `ResponseFitter`.
+/// Newton's method with step halving, like `ResponseFitter` but for one parameter.
 ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projections& of, double& log_sp,
                                     int& iterations) const {
   const double lower = origin_ - range_below;
@@ -417,7 +416,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
   Value here = value_at(design, of, log_sp);
   for (iterations = 0; iterations < most_iterations; ++iterations) {
     if (log_sp == infinite) {
-      // Where the deviance can fall by enough, look for a lower minimum at a finite value.
+      // If the deviance can fall by enough, look for a lower minimum at a finite value.
       const double most_gain =
           0.5 * (rows_ - design.null_space) * base::log(at_limit.penalised_deviance / of.squares);
       bool found = false;
@@ -432,7 +431,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
       if (!found) return ManyStatus::converged;
     }
     if (log_sp <= lower && here.slope > 0) return ManyStatus::unbounded;
-    // The criterion may also fall to the limit faster than e^-value, for which Newton's steps are too short.
+    // If the criterion falls faster than e^-x, Newton steps are too short.
     const bool is_flat_to_limit =
         here.slope < 0 && -here.slope < negligible_slope && at_limit.value <= here.value;
     if ((log_sp >= upper && here.slope < 0) || is_flat_to_limit) {
@@ -457,7 +456,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
     for (int halving = 0; halving < most_halvings && !moved; ++halving, step /= 2) {
       const double next = std::clamp(log_sp + step, lower, upper);
       const Value there = value_at(design, of, next);
-      // For a short step to a minimum, the difference of the values is rounding: decide by the slope.
+      // After a short step the difference of the values is rounding: compare the slopes.
       constexpr double short_step = 1e-3;
       moved = std::abs(step) < short_step && here.curvature > 0
                   ? std::abs(there.slope) < std::abs(here.slope)
@@ -548,7 +547,7 @@ bool GaussianSpectrum::fit(const SharedDesign& design, int least_rows, std::span
   out.null_deviance = response.null_deviance;
   const ResponseConstants constants{.rows = static_cast<double>(rows_), .log_weight = log_weights_};
   out.log_likelihood = log_likelihood_of(ManyFamily::gaussian, constants, 0, 0, out.deviance, 0);
-  // For the covariance and the tests an infinite parameter becomes large and finite.
+  // Covariance and tests replace an infinite log smoothing parameter by a large finite one.
   const double of_tests = log_sp == infinite ? origin_ + range_of_tests : log_sp;
   out.log_sp_of_tests = {of_tests};
   const Value near = log_sp == infinite ? value_at(design, response, of_tests) : value;

@@ -12,18 +12,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Coordinates of a design with one smoothing parameter in which X'WX and S are diagonal, so that a gaussian
-/// response costs one pass over its rows, and O(p) for each value of lambda.
+/// Simultaneous diagonalisation of X'WX and S for a design with one smoothing parameter. A gaussian response
+/// costs one pass over its rows, and O(p) per value of lambda.
 ///
-/// A component has unpenalised coordinates u, orthonormal in its rows, and penalised ones c, which are
-/// orthogonal to u, with the penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset) in the
-/// penalised coordinates, c = w / (g + lambda).
+/// A component has unpenalised coordinates u with orthonormal columns, and penalised coordinates c orthogonal
+/// to u, with penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset), c = w/(g + lambda).
 class GaussianSpectrum {
   struct Projections {
-    std::vector<double> w;     ///< w by coordinate; u for unpenalised coordinates
-    std::vector<double> base;  ///< coordinates near the least-squares solution
+    std::vector<double> w;  ///< w of penalised, u of unpenalised coordinates
+    std::vector<double> base;
     std::vector<double> rest;  ///< w of the residuals at `base`
-    double squares = 0;        ///< sum of squares of these residuals
+    double squares = 0;        ///< residual sum of squares at `base`
     double mean = 0;
     double zeros = 0;
     double null_deviance = 0;
@@ -31,52 +30,52 @@ class GaussianSpectrum {
   };
 
  public:
-  /// Working memory, reused by successive fits.
+  /// Scratch memory, reused by successive fits.
   class Buffers {
     friend class GaussianSpectrum;
     std::vector<double> y_, sums_, residual_sums_;
     Projections of_response_;
   };
 
-  /// The spectrum of the rows with a positive weight. `weight` is by slot: zero for a slot without a row, and
-  /// for a row that is left out. Null for a design with several smoothing parameters, for penalty matrices
-  /// that are not diagonal, and if these rows do not determine the unpenalised coefficients.
+  /// The spectrum of the rows with a positive weight. `weight` is by slot; zero for slots without a row and
+  /// for omitted rows. Null if the design has several smoothing parameters or penalties that are not
+  /// diagonal, or if the rows do not determine the unpenalised coefficients.
   [[nodiscard]] static std::shared_ptr<const GaussianSpectrum> of(const SharedDesign& design,
                                                                   std::vector<double> weight);
 
-  /// Fits a response as `ResponseFitter` does. `values`: by row of the table; ignored where the weight is
-  /// zero. Returns false, with `out` undefined, if other values are missing or not finite, or if the
+  /// Fits a response like `ResponseFitter`. `values` is by row of the table; rows with weight zero are
+  /// ignored. Returns false, with `out` undefined, if another value is missing or not finite, or if the
   /// residuals are zero up to rounding. Thread-safe.
   [[nodiscard]] bool fit(const SharedDesign& design, int least_rows, std::span<const double> values,
                          Buffers& buffers, ResponseFit& out) const;
 
  private:
   struct Component {
-    int begin = 0;  ///< columns [begin, begin + size) of the design
+    int begin = 0;  ///< first column of the component in the design
     int unpenalised = 0;
-    std::vector<double> g{};         ///< g of each penalised coordinate
-    Matrix coordinates{};            ///< coefficients of the design by coordinate, the unpenalised ones first
-    std::vector<double> constant{};  ///< unpenalised coordinates of a predictor that is one in each row
+    std::vector<double> g{};         ///< by penalised coordinate
+    Matrix coordinates{};            ///< design coefficients by coordinate, unpenalised coordinates first
+    std::vector<double> constant{};  ///< unpenalised coordinates of the constant function 1
   };
   struct Group {
     int begin = 0;  ///< packets [begin, end)
     int end = 0;
     int component = 0;
-    std::vector<double> x;  ///< values as in `LaneColumns`, by coordinate of the component
+    std::vector<double> x;  ///< laid out like `LaneColumns::x`, by coordinate of the component
   };
   struct Value;
 
   void add_component(const SharedDesign& design, const DesignComponent& component, Component one);
-  /// X'v by coordinate. `weigh` computes v for a run of rows.
+  /// X'v by coordinate; `weigh` computes v for a run of rows.
   template <class Weigh>
   void project(const Weigh& weigh, std::vector<double>& sums, std::vector<double>& to) const;
-  /// Calls `use(index, g, largest g)` for each coordinate; g is -1 for the unpenalised ones.
+  /// Calls `use(index, g, largest g)` for each coordinate; g = -1 for unpenalised coordinates.
   template <class Use>
   void for_each_coordinate(const Use& use) const;
-  /// `padding`: the value of slots without a row.
+  /// `padding`: y in slots without a row.
   [[nodiscard]] bool add_rows(const SharedDesign& design, double padding, Buffers& buffers) const;
   void add_centre(double centre, Projections& to) const;
-  /// The criterion, and its derivatives by the log smoothing parameter.
+  /// The criterion and its derivatives by the log smoothing parameter.
   [[nodiscard]] Value value_at(const SharedDesign& design, const Projections& of, double log_sp) const;
   [[nodiscard]] ManyStatus search(const SharedDesign& design, const Projections& of, double& log_sp,
                                   int& iterations) const;
@@ -85,22 +84,21 @@ class GaussianSpectrum {
 
   std::vector<Component> components_;
   std::vector<Group> groups_;
-  std::vector<int> indices_;    ///< 0, 1, …
-  int coordinates_ = 0;         ///< number of coordinates of all components
-  bool has_constant_ = false;   ///< whether constants are among the unpenalised functions
-  bool in_order_ = false;       ///< whether row i of the table is in slot i
-  std::vector<double> weight_;  ///< weights of the rows, by slot
-  int rows_ = 0;                ///< number of rows with a weight
-  int first_row_ = 0;           ///< first row of the table with a weight
-  std::vector<int> unused_;     ///< slots of rows of the table without a weight
+  std::vector<int> indices_;
+  int coordinates_ = 0;         ///< of all components
+  bool has_constant_ = false;   ///< constants are in the span of the unpenalised functions
+  bool in_order_ = false;       ///< row i of the table is in slot i
+  std::vector<double> weight_;  ///< by slot
+  int rows_ = 0;                ///< rows with a positive weight
+  int first_row_ = 0;           ///< first table row with a positive weight
+  std::vector<int> unused_;     ///< slots of table rows without a weight
   std::vector<double> gram_;    ///< X'WX, packed
   double sum_of_weights_ = 0;
   double log_weights_ = 0;
-  double log_determinant_ = 0;  ///< half of the log determinant of the unpenalised part of X'WX
-  /// For each element of `values_around_start`: by how much the log determinants raise the criterion above
-  /// its value at the limit.
+  double log_determinant_ = 0;  ///< half log-determinant of the unpenalised block of X'WX
+  /// Rise of the log-determinant terms over their value at the limit, by element of `values_around_start`.
   std::array<double, values_around_start.size()> costs_around_start_{};
-  double origin_ = 0;  ///< log smoothing parameter at which the search begins
+  double origin_ = 0;  ///< initial log smoothing parameter
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

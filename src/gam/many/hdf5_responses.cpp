@@ -16,7 +16,6 @@ using base::at;
 
 namespace {
 
-/// The layout, shape and names of a matrix in an HDF5 file.
 class MatrixFile {
  public:
   MatrixFile(const std::string& file, std::string path) : path_(std::move(path)) {
@@ -39,22 +38,21 @@ class MatrixFile {
     const Handle object(H5Oopen(hdf5(), path.c_str(), H5P_DEFAULT), H5Oclose);
     return object.valid() && H5Iget_type(object.get()) == H5I_GROUP;
   }
-  /// The numbers of a one-dimensional dataset.
   [[nodiscard]] std::vector<std::int64_t> numbers(const Workers& workers, const std::string& path) const {
     const auto stored = dataset(path, 1);
     const std::vector<double> values = stored->read(workers.team, {0, stored->columns()});
     return {values.begin(), values.end()};
   }
 
-  /// Names of responses and rows where AnnData, Cell Ranger or ModelArray store them, if their number is
-  /// right.
+  /// Names of responses and rows, stored as by AnnData, Cell Ranger or ModelArray. Empty if their number is
+  /// wrong.
   [[nodiscard]] MatrixNames names(std::int64_t responses, std::int64_t rows) const {
     MatrixNames names;
     std::vector<std::vector<std::string>> found{
         texts(index_of("/obs")), texts(index_of(path_.starts_with("/raw/") ? "/raw/var" : "/var"))};
     if (has(path_ + "/barcodes")) found = {texts(path_ + "/barcodes"), texts(path_ + "/features/id")};
     if (found[0].empty()) found[0] = column_names();
-    // In a transposed matrix, the observations are the responses.
+    // In a transposed matrix, observations are responses.
     for (int turn = 0; turn < (rows == responses ? 1 : 2); ++turn) {
       if (names.rows.empty() && std::ssize(found[0]) == rows) names.rows = found[0];
       if (names.responses.empty() && std::ssize(found[1]) == responses) names.responses = found[1];
@@ -63,7 +61,6 @@ class MatrixFile {
     return names;
   }
 
-  /// The shape of a sparse matrix.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> shape(const Workers& workers) const {
     const Handle group(H5Gopen2(hdf5(), path_.c_str(), H5P_DEFAULT), H5Gclose);
     std::vector<std::int64_t> size;
@@ -80,7 +77,7 @@ class MatrixFile {
     return {size[0], size[1]};
   }
 
-  /// A text in an attribute of an object; empty: there is none.
+  /// A string attribute; empty if absent.
   [[nodiscard]] std::string attribute(const std::string& path, const char* attribute_name) const {
     const Handle object(H5Oopen(hdf5(), path.c_str(), H5P_DEFAULT), H5Oclose);
     return hdf5_attribute(object.get(), attribute_name);
@@ -89,28 +86,28 @@ class MatrixFile {
  private:
   [[nodiscard]] hid_t hdf5() const { return file_->hdf5.get(); }
   [[nodiscard]] bool has(const std::string& path) const {
-    // Each part of the path must exist before HDF5 can look up the next.
+    // H5Lexists requires that each parent exists.
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
       if (H5Lexists(hdf5(), path.substr(0, end).c_str(), H5P_DEFAULT) <= 0) return false;
       if (end == std::string::npos) return true;
     }
   }
 
-  /// ModelArray's names of source files: an attribute of the matrix, or a dataset beside it.
+  /// ModelArray's names of source files, in an attribute of the matrix or a dataset beside it.
   [[nodiscard]] std::vector<std::string> column_names() const {
     const Handle matrix(H5Oopen(hdf5(), path_.c_str(), H5P_DEFAULT), H5Oclose);
     std::vector<std::string> names = hdf5_attribute_texts(matrix.get(), "column_names");
     return names.empty() ? texts(path_.substr(0, path_.rfind('/')) + "/column_names") : names;
   }
 
-  /// The path of the names (the index) of a group of AnnData.
+  /// Path of the index (names) of an AnnData group.
   [[nodiscard]] std::string index_of(const std::string& group) const {
     if (!is_group(group)) return {};
     const std::string column = attribute(group, "_index");
     return group + "/" + (column.empty() ? "_index" : column);
   }
 
-  /// The texts of a column; empty: its values are not texts.
+  /// The strings of a column; empty if it has no strings.
   [[nodiscard]] std::vector<std::string> texts(const std::string& path) const {
     if (path.empty() || !has(path)) return {};
     const auto parts = parts_of_column(hdf5(), path);
@@ -131,7 +128,7 @@ std::unique_ptr<ResponseSource> open_sparse(const Workers& workers, const Matrix
                         .data = file.dataset(file.path() + "/data", 1),
                         .indices = file.dataset(file.path() + "/indices", 1),
                         .begins = file.numbers(workers, file.path() + "/indptr")};
-  // `indptr` has one element more than there are rows or columns, whichever the elements are stored by.
+  // `indptr` has one element more than the matrix has rows (CSR) or columns (CSC).
   const std::string encoding = file.attribute(file.path(), "encoding-type");
   const bool by_columns =
       encoding == "csc_matrix" || (encoding != "csr_matrix" && std::ssize(matrix.begins) == wide + 1);

@@ -24,14 +24,14 @@ void HostLikelihoodSums::set_response(std::span<const double> y, std::span<const
 
 namespace {
 
-/// The values of a group's active columns, from a vector over all active columns.
+/// Values of a group's active columns.
 void gather_group(const ActiveColumns& active, std::size_t group, const std::vector<double>& values,
                   std::vector<double>& to) {
   to.clear();
   for (const int place : active.places_of(group)) to.push_back(values[at(place)]);
 }
 
-/// The elements of a group, from a packed matrix over all active columns.
+/// Elements of a group's active columns, packed.
 std::vector<double> matrix_of_group(const ActiveColumns& active, std::size_t group,
                                     const std::vector<double>& packed) {
   std::vector<double> of_group;
@@ -96,7 +96,7 @@ PearsonSums HostLikelihoodSums::expected_gram(const LikelihoodPoint& point, std:
     expected_weights(point.family, point.theta, rows_at(slot), packets, row_weight.data());
     add_gram(columns, row_weight.data(), packets, sums.gram(g));
     if (ends) sums.take_gram(g, gram);
-    // With the expected weight w = (dmu/deta)^2 / V(mu), (y - mu)^2 / V is w ((y - mu) / (dmu/deta))^2.
+    // (y - mu)^2/V as w ((y - mu)/(dmu/deta))^2 with the expected weight w = (dmu/deta)^2/V(mu).
     for (std::size_t i = slot; point.family != ManyFamily::nb && i < slot + at(packets) * lane_count; ++i) {
       const double slope = has_log_link                           ? mean_[i]
                            : point.family == ManyFamily::binomial ? mean_[i] * (1 - mean_[i])
@@ -148,7 +148,7 @@ void HostLikelihoodSums::weight_derivatives(const LikelihoodPoint& point, const 
                                             WeightSums& to) {
   const std::size_t m = first.size();
   to.set_zero(m, point.active.size());
-  // The weights of a gaussian response are constant.
+  // Gaussian weights are constant.
   if (point.family == ManyFamily::gaussian) return;
   const auto parameters = static_cast<int>(m);
   pair_sums_.assign(lane_count * m * m, 0);

@@ -8,7 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Computes `LikelihoodSums` on the calling thread.
 class HostLikelihoodSums final : public LikelihoodSums {
  public:
-  /// The design must outlive this object.
+  /// `design` must outlive this object.
   explicit HostLikelihoodSums(const SharedDesign& design);
 
   void set_response(std::span<const double> y, std::span<const double> weights,
@@ -28,8 +28,8 @@ class HostLikelihoodSums final : public LikelihoodSums {
   }
 
   const SharedDesign& design_;
-  std::span<const double> y_, weights_, offset_;  ///< values by slot
-  std::vector<double> eta_, mean_;                ///< values by slot
+  std::span<const double> y_, weights_, offset_;  ///< by slot
+  std::vector<double> eta_, mean_;                ///< by slot
   std::vector<double> gathered_, pair_sums_, predictors_;
 };
 

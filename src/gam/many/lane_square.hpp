@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A square matrix stored by rows, each padded with zeros to whole packets of eight.
+/// A row-major square matrix with rows padded by zeros to whole SIMD packets.
 class LaneSquare {
  public:
   void resize(int size) {
@@ -19,7 +19,7 @@ class LaneSquare {
     stride_ = (size + base::lane_count - 1) / base::lane_count * base::lane_count;
     values_.assign(base::at(size_) * base::at(stride_), 0);
   }
-  /// Sets a symmetric matrix from its upper triangle, packed by rows.
+  /// Sets a symmetric matrix from its packed upper triangle.
   void set_symmetric(const std::vector<double>& packed, int size) {
     resize(size);
     const double* from = packed.data();
@@ -40,7 +40,7 @@ class LaneSquare {
   std::vector<double> values_;
 };
 
-/// The sum of the elementwise products of two matrices.
+/// Frobenius inner product.
 [[nodiscard]] double dot(const LaneSquare& a, const LaneSquare& b);
 /// to -= a x for a symmetric matrix a.
 void subtract_product(const LaneSquare& a, const double* x, double* to);

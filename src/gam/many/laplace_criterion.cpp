@@ -20,7 +20,6 @@ using base::lane_count;
 
 namespace {
 
-/// Whether y is a count that fits into a 64-bit integer.
 bool is_small_count(double y) {
   constexpr double most = 1e15;
   return y >= 0 && y <= most && static_cast<double>(static_cast<std::int64_t>(y)) == y;
@@ -93,7 +92,7 @@ ManyStatus LaplaceCriterion::set_response(std::span<const double> values, const 
   null_space_ = design_.null_space;
   if (estimator_.quasi) leave_out_rows_of_absent(out);
   const bool has_design_weights = moments_ && std::ranges::equal(weights_, design_.weight);
-  // A gaussian response's constants depend only on the weights.
+  // Gaussian constants depend only on the weights.
   if (!has_design_weights || sums_ != moments_.get()) {
     constants_ = constants_of(estimator_.family, y_, weights_);
     scale_likelihood_ =
@@ -124,9 +123,9 @@ const char* LaplaceCriterion::fault_of(double y) const {
   return nullptr;
 }
 
-/// A group of counts with an unpenalised curve of its own has no finite estimate in two cases: all its counts
-/// are zero; or an unpenalised function is zero in the rows of all positive counts, and negative in all other
-/// rows. The curve is then minus infinity. Such a group is absent: the model is that of the other groups.
+/// Marks groups whose own unpenalised curve tends to minus infinity as absent; the model then excludes them.
+/// This is so if all counts of the group are zero. It is also so if an unpenalised function is zero in the
+/// rows of all positive counts and negative in all other rows.
 void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   absent_.assign(design_.groups.size(), false);
   if (!has_counts() && estimator_.family != ManyFamily::binomial) return;
@@ -146,7 +145,7 @@ void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   counts_.finish();
 }
 
-/// The rows of absent groups have no deviance, but would count in the estimate of a scale.
+/// Rows of absent groups have no deviance, but would bias the estimate of a scale.
 void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
   for (const int g : out.absent) {
     const RowGroup& group = design_.groups[at(g)];
@@ -166,7 +165,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   while (one < last && !counts(one)) ++one;
   if (one == last) return true;
   if (group.own_line.size() != 2) return false;
-  // The value of column 0 or 1 in a slot.
+  // Value of `own_line` column 0 or 1 in a slot.
   const auto value = [&](std::size_t slot, int column) {
     const std::size_t packet = (slot - first) / lane_count;
     return group
@@ -179,7 +178,7 @@ bool LaplaceCriterion::has_no_curve(const RowGroup& group) const {
   bool below = false;
   for (std::size_t slot = first; slot < last; ++slot) {
     if (weights_[slot] == 0) continue;
-    // This line is zero in the row of the first positive count.
+    // Zero in the row of the first positive count.
     const double line = b * value(slot, 0) - a * value(slot, 1);
     if (counts(slot) && std::abs(line) > rounding) return false;
     above = above || line > rounding;
@@ -216,7 +215,7 @@ ManyPoint LaplaceCriterion::start() {
   for (std::size_t j = 0; j < point.b.size(); ++j) point.b[j] = level * design_.constant[j];
   if (estimator_.family == ManyFamily::nb)
     point.tau = base::log(estimator_.theta ? *estimator_.theta : theta_by_moments(level));
-  // Each lambda makes its penalty as large as X'WX on the coefficients that it penalises.
+  // Initial lambdas make each penalty as large as X'WX on the penalised coefficients.
   std::vector<double> by_column(at(design_.columns));
   sums_->for_each(components_.size(), [&](std::size_t c) {
     components_[c]->add_information(family_at(point), theta_at(point), absent_, point, by_column);
@@ -250,7 +249,7 @@ ManyPoint LaplaceCriterion::start() {
   return point;
 }
 
-/// The theta for which counts with means e^(level + offset) have the observed variance.
+/// Moment estimate of theta for counts with means e^(level + offset).
 double LaplaceCriterion::theta_by_moments(double level) const {
   const double factor = base::exp(level);
   base::Lanes excesses{};
@@ -282,9 +281,8 @@ bool LaplaceCriterion::settle(ManyPoint& point, double tolerance) {
   return std::isfinite(point.value);
 }
 
-/// The criterion for a family with a scale phi, deviance D, saturated log likelihood l_s and unpenalised
-/// space of dimension M: V = (D + b'Sb) / (2 phi) - l_s(phi) + log|A| / 2 - log|S|+ / 2 - M log(2 pi phi) /
-/// 2.
+/// For a family with scale phi, deviance D, saturated log likelihood l_s and unpenalised space of dimension
+/// M: V = (D + b'Sb)/(2 phi) - l_s(phi) + log|A|/2 - log|S|+/2 - M log(2 pi phi)/2.
 void LaplaceCriterion::evaluate(ManyPoint& point) {
   loss_ = 0;
   loss_by_tau_ = 0;
@@ -322,7 +320,7 @@ std::vector<bool> LaplaceCriterion::may_be_lower(const ManyPoint& point, int par
         design_.components[c].parameters.end())
       components_[c]->add_changes(point, absent_, parameter, log_sp, gains, costs);
   }
-  // The criterion falls if the gain exceeds the cost. The approximation is trusted up to this factor.
+  // The criterion falls if the gain exceeds the cost. `share` allows for the error of the approximation.
   constexpr double share = 0.5;
   std::vector<bool> may(log_sp.size());
   for (std::size_t i = 0; i < may.size(); ++i)
@@ -370,7 +368,7 @@ void LaplaceCriterion::differentiate(const ManyPoint& point, ManyDerivatives& to
   if (with_tau) add_tau(point, to);
 }
 
-/// Adds those terms of the derivatives by tau that no component contributes.
+/// Adds the terms of the derivatives by tau that are not sums over components.
 void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) const {
   const auto last = static_cast<int>(to.parameters.size()) - 1;
   if (family_at(point) == ManyFamily::nb) {
@@ -395,7 +393,6 @@ void LaplaceCriterion::add_tau(const ManyPoint& point, ManyDerivatives& to) cons
 void LaplaceCriterion::describe(const ManyPoint& point, ResponseFit& out) {
   out.deviance = 2 * loss_;
   out.null_deviance = 2 * sums_->null_loss(family_at(point), theta_at(point), start_level_);
-  // A quasi-likelihood has no likelihood.
   out.criterion = point.value - (estimator_.quasi ? 0 : constants_.log_likelihood);
   out.log_likelihood = estimator_.quasi ? std::numeric_limits<double>::quiet_NaN()
                                         : log_likelihood_of(estimator_.family, constants_, saturated_.sum,
@@ -426,7 +423,7 @@ bool LaplaceCriterion::add_covariance(const ManyPoint& point, ResponseFit& out) 
   }
   if (has_scale()) out.scale = pearson.squares / (out.rows - edf);
   // Source: Fletcher, "Estimating overdispersion when fitting a generalized linear model to sparse data",
-  // Biometrika 99 (2012), 230-237. For families other than poisson and binomial, the sum of slopes is zero.
+  // Biometrika 99 (2012), 230-237. `pearson.slopes` is zero unless V is that of poisson or binomial.
   constexpr double least = -0.9;
   if (estimator_.quasi) out.scale /= 1 + std::max(least, pearson.slopes / out.rows);
   return true;

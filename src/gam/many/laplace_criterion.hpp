@@ -15,7 +15,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Derivatives of the criterion by the free parameters.
 struct ManyDerivatives {
   std::vector<int> parameters;  ///< indices of smoothing parameters, then `index_of_tau` if tau is estimated
   std::vector<double> gradient;
@@ -23,42 +22,38 @@ struct ManyDerivatives {
   std::vector<ComponentDerivatives> components;
 };
 
-/// The criterion of one response, with A = X'WX + S at the coefficients b of the highest penalised
-/// likelihood:
+/// Laplace REML criterion of one response. With A = X'WX + S at the maximum penalised likelihood estimate b:
 ///
 ///     V = -l(b) + b'Sb / 2 + log|A| / 2 - log|S|+ / 2
 ///
-/// W: observed weights. For families with a scale, S is relative to phi: see `evaluate`. A has a block for
-/// each component of the design, so that V is a sum over components, except for terms that depend only on the
-/// response and tau.
+/// W has the observed weights. For families with a scale, S is relative to phi; see `evaluate`. A is block
+/// diagonal by component of the design, so that V is a sum over components and terms of y and tau.
 class LaplaceCriterion {
  public:
-  /// The design must outlive this object. `sums` computes the sums over rows.
+  /// `design` must outlive this object. `sums` computes the sums over rows.
   LaplaceCriterion(const SharedDesign& design, const ManyEstimator& estimator,
                    std::unique_ptr<LikelihoodSums> sums);
 
-  /// Reads a response, and finds the absent groups. Returns `converged` if the response has to be fitted.
+  /// Sets a response and finds the absent groups. Returns `converged` if the response must be fitted.
   [[nodiscard]] ManyStatus set_response(std::span<const double> values, const RowAdjustments& own,
                                         ResponseFit& out);
-  /// The start of the search: equal predictors in all rows; lambdas that make each penalty as large as X'WX
-  /// on the coefficients that it penalises; theta by the method of moments.
+  /// Initial point: a constant predictor plus the offset; lambdas that make each penalty as large as X'WX on
+  /// the penalised coefficients; theta by moments.
   [[nodiscard]] ManyPoint start();
 
-  /// Finds the coefficients for the parameters of a point, by Newton's method from the point's coefficients,
-  /// until the squared step in the metric of A / phi is below `tolerance`. Sets the point's criterion. False
-  /// on failure.
+  /// Finds the coefficients and the criterion at a point's parameters, by Newton's method from the point's
+  /// coefficients. Stops if the squared step in the metric of A / phi is below `tolerance`. False on failure.
   [[nodiscard]] bool settle(ManyPoint& point, double tolerance);
-  /// For each of some values of a smoothing parameter, whether the criterion may be lower there than at the
-  /// last settled point, by the quadratic approximation of the log likelihood at that point. The point is not
-  /// settled afterwards.
+  /// For each value in `log_sp` of a smoothing parameter, whether the criterion may be below the last settled
+  /// point's, by a quadratic approximation. Afterwards the point is no longer settled.
   [[nodiscard]] std::vector<bool> may_be_lower(const ManyPoint& point, int parameter,
                                                std::span<const double> log_sp);
-  /// Derivatives at the last settled point. Components that have not changed keep theirs in `to`.
+  /// Derivatives at the last settled point. Unchanged components keep their derivatives in `to`.
   void differentiate(const ManyPoint& point, ManyDerivatives& to);
 
   /// Sets likelihood and deviance at the last settled point.
   void describe(const ManyPoint& point, ResponseFit& out);
-  /// Adds X'WX and the covariance at this point, with expected weights. False if the covariance is singular.
+  /// Adds X'WX with expected weights, and the covariance. False if the covariance is singular.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, ResponseFit& out);
 
   /// Whether log(theta) or log(phi) is estimated.
@@ -80,7 +75,7 @@ class LaplaceCriterion {
   }
   [[nodiscard]] double phi_at(const ManyPoint& point) const { return has_scale() ? base::exp(point.tau) : 1; }
 
-  /// Sets a weight that differs from the design's, and returns it.
+  /// Replaces the design's weight in a slot; returns `weight`.
   double set_weight(int slot, double weight);
   [[nodiscard]] const char* fault_of(double y) const;
   void leave_out_absent(ResponseFit& out);
@@ -94,23 +89,22 @@ class LaplaceCriterion {
   const SharedDesign& design_;
   ManyEstimator estimator_;
   std::unique_ptr<LikelihoodSums> row_sums_;
-  std::unique_ptr<LikelihoodSums> moments_;  ///< sums for a gaussian response without missing values
-  LikelihoodSums* sums_ = nullptr;           ///< sums in use
-  // Values of the response:
-  std::vector<double> y_;                      ///< the response by slot
-  std::span<const double> weights_, offsets_;  ///< the design's, or those of the next two members; by slot
+  std::unique_ptr<LikelihoodSums> moments_;    ///< for a gaussian response with the design's weights
+  LikelihoodSums* sums_ = nullptr;             ///< `row_sums_` or `moments_`
+  std::vector<double> y_;                      ///< response, by slot
+  std::span<const double> weights_, offsets_;  ///< by slot; the design's or the response's own
   std::vector<double> own_weights_, own_offsets_;
-  std::span<const double> exp_offsets_;  ///< e^offset, for a family with the log link
+  std::span<const double> exp_offsets_;  ///< e^offset; only with the log link
   std::vector<double> own_exp_offsets_;
   double sum_ = 0;
   SaturatedCounts counts_;
   ResponseConstants constants_;
-  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups, if a scale is estimated
+  int null_space_ = 0;  ///< dimension of the unpenalised space without absent groups; only with a scale
   ScaleLikelihood scale_likelihood_;
-  double start_level_ = 0;    ///< predictor at the start, without the offset
-  std::vector<bool> absent_;  ///< whether a group is absent
+  double start_level_ = 0;    ///< initial predictor without the offset
+  std::vector<bool> absent_;  ///< by group
   std::vector<std::unique_ptr<ComponentCriterion>> components_;
-  // Values at the last settled point:
+  // At the last settled point:
   double loss_ = 0;
   SaturatedCounts::Value saturated_;
   double loss_by_tau_ = 0;

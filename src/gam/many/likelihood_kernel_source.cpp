@@ -44,7 +44,7 @@ void for_each_size(Do&& work) {{
   for (const LikelihoodGroup& group : layout.groups)
     if (group.columns <= most_columns_in_registers) sizes.insert(group.columns);
   for (const int size : sizes) text += fmt::format("  work(Number<{}>{{}});\n", size);
-  // Host and device compilers must agree on structure layouts.
+  // Checks that the host and device compilers agree on structure layouts.
   return text + fmt::format(
                     "}}\nstatic_assert(sizeof(LikelihoodGroup) == {} && sizeof(LikelihoodRequest) == {} && "
                     "sizeof(LikelihoodBatch) == {});\n}}  // namespace fixed\n}}\n",

@@ -10,11 +10,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The kernels of likelihood_kernels.cuh for a family and a design of these sizes. Values of the data are
-/// arguments, so that designs of equal sizes have equal sources. The module's name identifies the source.
+/// Source of likelihood_kernels.cuh for a family and the sizes of a design. Data values are kernel arguments:
+/// designs of equal sizes share a module. The module's name identifies the source.
 [[nodiscard]] ModuleSource likelihood_kernel_source(const LikelihoodLayout& layout, ManyFamily family);
 
-/// The files included by the kernels; embedded at build time.
+/// Files included by the kernels, embedded at build time.
 [[nodiscard]] std::vector<NamedHeader> likelihood_kernel_files();
 
 }  // namespace TESSERA_NAMESPACE::gam

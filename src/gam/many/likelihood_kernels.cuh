@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over the rows of many responses at once, compiled at run time.
 //
-//   gather_inputs    copies coefficients from the host's memory, for groups that read them often
-//   sum_rows         a CUDA block for each chunk of rows, part of the sums, and request
-//   add_chunks       adds the chunks of each group of several, in order
+//   gather_inputs    copies coefficients from host memory, for groups that read them often
+//   sum_rows         a CUDA block for each request, chunk of rows and part of the sums
+//   add_chunks       adds the partial sums of groups with several chunks, in order
 //
-// Sums of a group go to the host's memory.
+// Sums of a group are written to mapped host memory.
 #define TESSERA_LANE_INLINE inline
 #include "gam/many/coefficient_search.hpp"
 #include "gam/many/family_rows.hpp"
@@ -38,13 +38,12 @@ constexpr int most_sums =
     fixed::parameters > tile_columns* tile_columns ? fixed::parameters : tile_columns* tile_columns;
 static_assert(packed_size(most_columns_in_registers) <= most_sums);
 
-/// A CUDA block's shared memory.
+/// Shared memory of a CUDA block.
 struct Scratch {
   double of_warp[warps * most_sums];
   /// Inputs of a group whose sums fit into registers.
   double input[likelihood_inputs(LikelihoodPass::weight_derivatives, most_columns_in_registers,
                                  fixed::parameters)];
-  // For `settle`.
   CoefficientSearch search;
   CoefficientSearch::State state;
   double gram[packed_size(most_columns_in_registers)];
@@ -65,7 +64,7 @@ void with_family(const LikelihoodRequest& request, Do&& work) {
   }
 }
 
-/// Reads a row; false for a row without a weight or value.
+/// False if the row has no weight or no value.
 bool read_row(const LikelihoodResponse& response, long long slot, double& y, double& weight) {
   weight = response.weights[slot];
   if (response.counts != nullptr) {
@@ -77,7 +76,7 @@ bool read_row(const LikelihoodResponse& response, long long slot, double& y, dou
   return weight != 0 && y == y;
 }
 
-/// The values of the `K` columns of a group in one row.
+/// One row of a group with `K` columns.
 template <int K>
 struct Columns {
   double x[K];
@@ -92,7 +91,7 @@ struct Columns {
     for (int a = 0; a < K; ++a) sum += x[a] * b[a];
     return sum;
   }
-  /// x'Cx for a packed matrix.
+  /// x'Cx for a packed symmetric matrix C.
   double form(const double* packed) const {
     double sum = 0;
 #pragma unroll
@@ -105,7 +104,7 @@ struct Columns {
     return 2 * sum;
   }
 };
-/// The values in one row for a group with any number of columns.
+/// One row of a group with any number of columns.
 template <>
 struct Columns<0> {
   const double* from;
@@ -130,7 +129,7 @@ struct Columns<0> {
   }
 };
 
-/// Sums each of N values over the threads of the block, and calls `put(i, sum)`.
+/// Reduces each of N values over the threads of the block, and calls `put(i, sum)`.
 template <int N, class Put>
 void store_sums(Scratch& scratch, const double (&sums)[N], Put&& put) {
   static_assert(N <= most_sums);
@@ -151,7 +150,7 @@ void store_sums(Scratch& scratch, const double (&sums)[N], Put&& put) {
   __syncthreads();
 }
 
-/// X' diag(w) X and X'v of a group. `part` is a pair of tiles of columns if the group has many columns.
+/// X' diag(w) X and X'v of a group. In a group with many columns, `part` is a pair of tiles of columns.
 template <int K>
 struct Products {
   double gram[packed_size(K)] = {};
@@ -223,13 +222,12 @@ struct Products<0> {
   }
 };
 
-/// The work of a CUDA block.
 struct Work {
   const LikelihoodRequest& request;
   const LikelihoodChunk& chunk;
   const LikelihoodGroup& group;
   int part;
-  const double* b;  ///< coefficients of the group, then its other inputs
+  const double* b;  ///< inputs of the group: coefficients, then others
   double* to;       ///< sums of the group, or partial sums of the chunk
   Scratch& scratch;
 
@@ -248,13 +246,13 @@ struct Work {
     __syncthreads();
     b = scratch.input;
   }
-  /// A packed matrix of inputs, and the derivatives of the coefficients by a parameter.
+  /// Inputs: a packed matrix; derivatives of the coefficients by a parameter.
   const double* matrix() const { return b + group.columns; }
   const double* first(int parameter) const {
     return matrix() + packed_size(group.columns) + parameter * group.columns;
   }
 
-  /// Calls `work(row, y, prior weight, offset)` for each row of this thread with a weight and a value.
+  /// Calls `work(row, y, prior weight, offset)` for this thread's rows with a weight and a value.
   template <class Do>
   void for_each_value(Do&& work) const {
     for (int row = chunk.begin + threadIdx.x; row < chunk.end; row += likelihood_threads) {
@@ -264,7 +262,7 @@ struct Work {
       if (read_row(request.response, slot, y, prior)) work(row, y, prior, request.response.offset[slot]);
     }
   }
-  /// Calls `work(columns, y, prior weight, eta)` for each row of this thread with a weight and a value.
+  /// Calls `work(columns, y, prior weight, eta)` for this thread's rows with a weight and a value.
   template <int K, class Do>
   void for_each_row(Do&& work) const {
     for_each_value([&](int row, double y, double prior, double offset) {
@@ -274,7 +272,7 @@ struct Work {
   }
 };
 
-/// Calls `work(Number<K>)` for the group's number of columns; K = 0: any number.
+/// Calls `work(Number<K>)` for K columns; K = 0 if the group is tiled.
 template <class Do>
 void with_columns(int columns, Do&& work) {
   fixed::for_each_size([&](auto size) {
@@ -333,7 +331,7 @@ void sum_loss(const Work& work, const Family& family, double* to) {
   if (work.part == 0) store_sums(work.scratch, losses, [&](int i, double sum) { to[i] = sum; });
 }
 
-/// The sums of `WeightSums` for each parameter, then those that belong to no parameter.
+/// The sums of `WeightSums`: first by parameter, then the others.
 template <int K, class Family>
 void sum_weight_derivatives(const Work& work, const Family& family) {
   constexpr int parameters = fixed::parameters;
@@ -341,10 +339,10 @@ void sum_weight_derivatives(const Work& work, const Family& family) {
   const int columns = work.group.columns;
   const int elements = packed_size(columns);
   const double* const inverse = work.matrix();
-  // Sums of a group: gram matrices by parameter, sums by pairs, X'(h dw/deta), d/dtau of X' d2l/(deta dtau).
+  // Output: gram matrices by parameter, sums by pairs, X'(h dw/deta), d/dtau of X' d2l/(deta dtau).
   double* const pairs_to = work.to + parameters * elements;
   double* const vectors_to = pairs_to + parameters * parameters;
-  // A bit for each parameter on which the predictor of this group depends.
+  // A bit for each parameter that affects the predictor of this group.
   unsigned long long related = 0;
   for (int k = 0; k < parameters; ++k) {
     bool is_related = work.request.with_tau != 0 && k == parameters - 1;
@@ -389,7 +387,7 @@ void sum_weight_derivatives(const Work& work, const Family& family) {
   products.store_vector(work.scratch, vectors_to);
 }
 
-/// Sums scores, weights and losses of the model that has only an intercept and the offset.
+/// Score, weight and loss of the null model: an intercept and the offset.
 template <class Family>
 void sum_null_model(const Work& work, const Family& family) {
   double sums[3] = {};
@@ -403,7 +401,7 @@ void sum_null_model(const Work& work, const Family& family) {
   store_sums(work.scratch, sums, [&](int i, double sum) { work.to[i] = sum; });
 }
 
-/// x = a^-1 x for a packed matrix; false if it is not numerically positive definite.
+/// x = a^-1 x for a packed matrix by Cholesky; false if it is not positive definite.
 template <int K>
 bool solve(const double (&a)[packed_size(K)], double* x) {
   double upper[K][K];
@@ -441,7 +439,7 @@ bool solve(const double (&a)[packed_size(K)], double* x) {
   return true;
 }
 
-/// `CoefficientSearch::advance`, called by one thread.
+/// `CoefficientSearch::advance`, by one thread of the block.
 template <int K>
 void advance(const Work& work, double* b) {
   Scratch& scratch = work.scratch;
@@ -455,7 +453,7 @@ void advance(const Work& work, double* b) {
                                          [&](double* x) { return solve<K>(matrix, x); });
 }
 
-/// Newton's search for the coefficients of a group whose rows all belong to this block.
+/// `CoefficientSearch` for a group whose rows all belong to this block.
 template <int K, class Family>
 void settle(const Work& work, const Family& family) {
   Scratch& scratch = work.scratch;

@@ -3,27 +3,25 @@
 
 #include "gam/many/packed_matrix.hpp"
 
-/// Arguments of the kernels in likelihood_kernels.cuh. Pointers are to device memory.
+/// Arguments of the kernels in likelihood_kernels.cuh. Pointers are device addresses.
 namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr int likelihood_threads = 128;  ///< threads per CUDA block
-/// Maximum rows of a chunk. A CUDA block sums the rows of one chunk of a group, so that the order of
-/// summation depends only on the design.
+/// Maximum rows of a chunk. A CUDA block sums one chunk: the order of summation depends only on the design.
 inline constexpr int rows_of_chunk = 8192;
-/// Maximum number of columns of a group whose sums fit into registers together; products of more columns are
-/// formed in tiles of `tile_columns` by `tile_columns`.
+/// Maximum number of columns of a group whose sums fit into registers. Products of more columns are formed in
+/// tiles of `tile_columns` by `tile_columns`.
 inline constexpr int most_columns_in_registers = 7;
 inline constexpr int tile_columns = 6;
 /// Maximum number of smoothing parameters of a component, plus tau.
 inline constexpr int most_parameters = 64;
 
-/// The kinds of passes over the rows of a response. Within a batch they are computed in this order: the
-/// longest first, so that devices end together.
+/// Kinds of passes over rows, in the order of execution in a batch: longest first, to balance the load.
 enum class LikelihoodPass { settle, weight_derivatives, null_model, score_and_gram, expected_gram, loss };
 inline constexpr int likelihood_passes = 6;
 
-/// Number of values that a pass reads for a group of `columns` columns: the coefficients; then the packed
-/// matrix A^-1, or for `settle` the penalty; then the first derivatives by parameter.
+/// Number of inputs of a pass for a group: coefficients; packed A^-1, or for `settle` the packed penalty;
+/// first derivatives of the coefficients by parameter.
 constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters) {
   switch (pass) {
     case LikelihoodPass::settle: return columns + packed_size(columns);
@@ -33,11 +31,10 @@ constexpr int likelihood_inputs(LikelihoodPass pass, int columns, int parameters
   }
 }
 
-/// Number of sums that a pass computes for a group of `columns` columns.
 constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parameters) {
   const long long elements = packed_size(columns);
   switch (pass) {
-    // Sums of `score_and_gram`, the coefficients, the decrement (NaN: the search failed), and sums of `loss`.
+    // `score_and_gram`, the coefficients, the decrement (NaN: the search failed), `loss`.
     case LikelihoodPass::settle: return elements + 2LL * columns + 1 + 3 + columns;
     case LikelihoodPass::weight_derivatives: return parameters * (elements + parameters) + 2LL * columns;
     case LikelihoodPass::null_model: return 3;
@@ -48,7 +45,7 @@ constexpr long long likelihood_sums(LikelihoodPass pass, int columns, int parame
   return 0;
 }
 
-/// Number of CUDA blocks among which the products of a group's columns are divided: pairs of tiles.
+/// Number of CUDA blocks that share the products of a group's columns: pairs of tiles.
 constexpr int likelihood_parts(int columns) {
   return columns <= most_columns_in_registers ? 1 : packed_size((columns + tile_columns - 1) / tile_columns);
 }
@@ -59,49 +56,46 @@ struct LikelihoodGroup {
   long long first_slot;
   int rows;
   int columns;
-  int first_input;  ///< index of the group's first value among the inputs
+  int first_input;  ///< index of the group's first input
   int first_chunk;
   int end_chunk;
 };
 
-/// Rows [begin, end) of a group.
 struct LikelihoodChunk {
   int group;
   int begin;
   int end;
 };
 
-/// The values of a response by slot: counts up to 65534 in 16 bits (65535: missing), other values as doubles
-/// (NaN: missing).
+/// A response by slot: counts below 65535 in 16 bits (65535: missing), other values as doubles (NaN:
+/// missing).
 struct LikelihoodResponse {
   const double* y;
-  const unsigned short* counts;  ///< counts in 16 bits; null: `y` has the values
+  const unsigned short* counts;  ///< null: `y` has the values
   const double* weights;
   const double* offset;
 };
 
-/// A pass over the rows of one response.
 struct LikelihoodRequest {
   LikelihoodResponse response;
-  const double* host_input;  ///< inputs by group, in the host's memory
-  double* input;             ///< inputs by group: the same memory, or a copy on the device
-  int first_input;           ///< the device must copy inputs [first, end)
+  const double* host_input;  ///< inputs by group in mapped host memory
+  double* input;             ///< `host_input`, or a device copy
+  int first_input;           ///< inputs [first_input, end_input) are copied to the device
   int end_input;
   double* sums;    ///< partial sums by chunk, for groups with several chunks
-  double* output;  ///< sums by group, in the host's memory
+  double* output;  ///< sums by group in mapped host memory
   double theta;
   double log_theta;
   double level;      ///< intercept of the null model
-  double tolerance;  ///< tolerance of `settle`
+  double tolerance;  ///< of `settle`
   LikelihoodPass pass;
-  int first_group;  ///< the rows of groups [first, end) are summed
+  int first_group;  ///< groups [first_group, end_group) are summed
   int end_group;
-  int is_poisson;  ///< whether nb is at its Poisson limit
+  int is_poisson;  ///< nb is at its Poisson limit
   int with_tau;
 };
 
-/// The work of a CUDA block: for a request, a chunk of rows and one part of the products of the group's
-/// columns.
+/// Work of a CUDA block: one chunk of rows, and one part of the products of the group's columns.
 struct LikelihoodBlock {
   int request;
   int chunk;

@@ -16,12 +16,12 @@ using base::at;
 
 namespace {
 
-/// A space spanned by rows, in reduced echelon form.
+/// A row space in reduced echelon form.
 class RowSpace {
  public:
   explicit RowSpace(int columns) : columns_(at(columns)) {}
 
-  /// Adds a row; false if the row is in the span.
+  /// Returns false, and adds nothing, if the row is in the span.
   bool add(std::span<const double> row) {
     std::vector<double> rest(row.begin(), row.end());
     for (std::size_t i = 0; i < rows_.size(); ++i) add_multiple(rest, -rest[pivots_[i]], rows_[i]);
@@ -40,7 +40,6 @@ class RowSpace {
 
   [[nodiscard]] const std::vector<std::vector<double>>& rows() const noexcept { return rows_; }
 
-  /// A basis of the vectors that are orthogonal to all rows.
   [[nodiscard]] std::vector<std::vector<double>> null_space() const {
     std::vector<std::vector<double>> basis;
     for (std::size_t free = 0; free < columns_; ++free) {
@@ -62,7 +61,7 @@ class RowSpace {
   std::vector<std::size_t> pivots_;
 };
 
-/// Whether X v is zero, up to rounding, in the rows of all groups but one.
+/// Whether X v is zero up to rounding in all rows outside of a group.
 bool is_zero_outside(const Matrix& x, const std::vector<std::vector<int>>& rows_of_group, std::size_t group,
                      std::span<const double> v) {
   constexpr double rounding = 1e-13;

@@ -7,18 +7,17 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Coordinates X T of linearly independent functions, the columns of X.
+/// Coordinates X T of the columns of X, which are linearly independent functions.
 struct LocalCoordinates {
   Matrix map;  ///< T
-  /// For each column of X T: the only group of rows in which it is not zero; -1: there are several.
+  /// By column of X T: the only group of rows where the column is nonzero; -1: several groups.
   std::vector<int> group;
 };
 
-/// Chooses coordinates so that as many as possible are zero in all groups of rows but one. If rows are
-/// grouped by the level of a factor, its contrasts and the intercept become an indicator of each level. The
-/// coordinates of a group span the functions that are zero in all other groups, i.e. the null space of those
-/// groups' rows, which Gauss-Jordan elimination finds. Columns of X complete the coordinates. `x` has a
-/// column for each row of X. Cost: n q^2 for n rows of q functions.
+/// Chooses T so that as many columns as possible are nonzero in only one group of rows. With rows grouped by
+/// the level of a factor, the intercept and contrasts become an indicator of each level. The coordinates of a
+/// group span the null space of the rows of all other groups, by Gauss-Jordan elimination. Columns of X
+/// complete the coordinates. `x` is X transposed. Cost: n q^2 for n rows of q functions.
 [[nodiscard]] LocalCoordinates local_coordinates(const Matrix& x,
                                                  const std::vector<std::vector<int>>& rows_of_group);
 

@@ -24,10 +24,10 @@ namespace {
 
 using base::at;
 
-/// The first bytes of a batch's file, by which it is recognised.
+/// Magic bytes of a batch's file.
 constexpr std::string_view batch_header = "tessera many models, a batch\n";
 
-/// Whether the path leads to a file that is not a batch.
+/// Whether the path is an existing file that is not a batch.
 bool is_of_others(const std::string& path) {
   std::error_code unreadable;
   if (!std::filesystem::exists(path, unreadable)) return false;
@@ -100,7 +100,6 @@ std::optional<std::vector<double>> ManyCheckpoint::read(std::size_t batch) {
         found = 1;
       }
     } catch (const Error&) {
-      // The file is missing.
     }
   }
   if (comm_.allreduce(found, mpi::Reduction::max) == 0) {
@@ -163,7 +162,7 @@ void ManyCheckpoint::remove_file(const Batch& batch) const noexcept {
     const std::string path = file_of(batch);
     if (!is_of_others(path)) std::filesystem::remove(path);
   } catch (const std::exception&) {
-    // The file stays until a later batch of this name replaces it.
+    // The file stays until a later batch with this name replaces it.
   }
 }
 

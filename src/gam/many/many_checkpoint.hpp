@@ -15,36 +15,35 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The results of many models, batch by batch, in files next to a checkpoint. FILE.batch-N has the results of
-/// responses from N on; the checkpoint's state lists the batches with their checksums. Only rank 0 reads and
-/// writes. A batch is on disk before the state lists it, so that a job killed at any moment loses at most the
-/// batch in progress.
+/// Results of many models, batch by batch, in files beside a checkpoint. FILE.batch-N has the results of
+/// responses from N on. The checkpoint's state lists the batches with their checksums. Only rank 0 reads and
+/// writes. A batch is on disk before the state lists it. A job killed at any moment therefore loses at most
+/// the current batch.
 ///
-/// All members that are marked *Collective* throw the same `Error` on every rank.
+/// *Collective* members throw the same `Error` on every rank.
 class ManyCheckpoint {
  public:
-  /// *Collective.* Opens `path` (see `Checkpoint`, whose errors it throws). `hardware`: the job's hardware; a
-  /// state written on other hardware is not used.
+  /// *Collective.* Opens `path` (see `Checkpoint`, whose errors it throws). A state from hardware other than
+  /// `hardware` is not used.
   ManyCheckpoint(const mpi::Communicator& comm, const std::string& path, const Fingerprint& fingerprint,
                  std::string hardware, std::size_t numbers_of_response, FitObserver& observer);
 
   /// Whether devices were in use when the state was written.
   [[nodiscard]] bool uses_devices() const noexcept { return uses_devices_; }
-  /// The number of responses with results in the files. They are the first responses of the fit.
+  /// Number of responses with results. They are the first responses of the fit.
   [[nodiscard]] std::int64_t kept() const noexcept { return batches_.empty() ? 0 : batches_.back().end; }
-  /// The ranges of responses in the files.
   [[nodiscard]] std::vector<Range> batches() const;
-  /// *Collective.* The numbers of a batch, the same on every rank. Nothing if its file is missing or damaged:
-  /// this batch and all later ones are then dropped.
+  /// *Collective.* The numbers of a batch, on every rank. Empty if the file is missing or damaged; this batch
+  /// and all later batches are then dropped.
   [[nodiscard]] std::optional<std::vector<double>> read(std::size_t batch);
 
-  /// *Collective.* Writes the next batch. `numbers`: the results of this rank's responses in `plan`, the plan
-  /// of the batch. If it cannot be written, warns once, and writes no further batches. Throws
-  /// `Error(job_fault)` if a later start of the job has taken over.
+  /// *Collective.* Writes the next batch. `numbers`: results of this rank's responses in `plan`. On a write
+  /// error, warns once and writes no further batches. Throws `Error(job_fault)` if a later start of the job
+  /// has taken over the checkpoint.
   void keep(Range responses, const Plan& plan, std::span<const double> numbers, bool uses_devices);
-  /// *Collective.* Drops all batches: all responses will be computed again.
+  /// *Collective.* Drops all batches; all responses must be refitted.
   void start_over(bool uses_devices);
-  /// *Collective.* Removes all files; call it when the results are on disk.
+  /// *Collective.* Removes all files. The results must be on disk.
   void remove() noexcept;
 
  private:
@@ -69,7 +68,7 @@ class ManyCheckpoint {
   std::unique_ptr<Checkpoint> checkpoint_;
   bool uses_devices_ = true;
   std::vector<Batch> batches_;
-  bool failed_ = false;  ///< whether a batch could not be written
+  bool failed_ = false;  ///< a batch could not be written
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -28,7 +28,7 @@ FormulaTerms terms_without_response(const std::string& formula) {
   }
 }
 
-/// The formula with k of every smooth of one number replaced.
+/// Replaces k of each univariate smooth.
 FormulaTerms with_basis_size(FormulaTerms formula, int k) {
   bool found = false;
   for (SmoothSpec& smooth : formula.smooths) {

@@ -12,19 +12,20 @@
 #include <string>
 #include <vector>
 
-/// Preparations that `fit_many` and `fit_response` share.
+/// Setup shared by `fit_many` and `fit_response`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The terms in a formula without a response, with the basis size of the options if they have one. Throws
-/// `Error(usage)` if it has no smooth of that size.
+/// Parses a formula without a response; applies `options.basis_size`. Throws `Error(usage)` if `basis_size`
+/// applies to no smooth.
 [[nodiscard]] FormulaTerms terms_of_many(const std::string& formula, const ManyOptions& options);
-/// The formula without the term of this label, for the same rows. Throws `Error(usage)` if there is none.
+/// The formula without the term `label`, for the same rows. Throws `Error(usage)` if there is no such term.
 [[nodiscard]] FormulaTerms without_term(const FormulaTerms& formula, const std::string& label);
 [[nodiscard]] SharedDesignRequest design_request(const FormulaTerms& formula, const ManyOptions& options);
-/// `rows`: number of complete rows of the covariates. Throws `Error(usage)` if `fit_many` lacks the family.
+/// `rows`: number of complete rows of the covariates. Throws `Error(usage)` for a family that `fit_many` does
+/// not support.
 [[nodiscard]] ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows);
 
-/// Response fitters for any number of threads. A thread takes a free fitter; if there is none, it makes one.
+/// Thread-safe pool of response fitters. Grows on demand.
 class FitterPool {
  public:
   /// Both arguments must outlive this object.

@@ -13,7 +13,7 @@ using base::at;
 
 namespace {
 
-/// Rows, or responses, that a thread reads together, so that a cache line of each fits into the L1 cache.
+/// Rows or responses that a thread reads together; a cache line of each fits into the L1 cache.
 constexpr std::int64_t runs_at_once = 256;
 
 std::int64_t count_of(const auto& in_place) {
@@ -29,14 +29,14 @@ void transpose(SparseMatrix& matrix) {
   matrix.by_columns = !matrix.by_columns;
 }
 
-/// Responses in the columns of a dense matrix.
+/// Responses in the columns of a dense strided matrix.
 class StridedResponses final : public ResponseSource {
  public:
   StridedResponses(HostTeam& team, const DenseMatrix& matrix, std::vector<std::string> names)
       : team_(team), matrix_(matrix), names_(std::move(names)) {
     const std::int64_t count = count_of(matrix.values);
     const auto [rows, columns] = std::pair(matrix.rows, matrix.columns);
-    // Whether a stride stays within the numbers' memory. Products of such strides do not overflow.
+    // Whether offsets stay within `count` elements. The products below then do not overflow.
     const auto is_possible = [&](std::int64_t size, std::int64_t stride) {
       return stride >= 0 && (size <= 1 || stride <= (count - 1) / (size - 1));
     };
@@ -115,8 +115,7 @@ class CompressedResponses final : public ResponseSource {
   }
 
  private:
-  /// The elements of a row or response. If the indices are sorted, only a part that contains all elements of
-  /// these responses.
+  /// Elements of a run (row or response). If indices are sorted, only the range that contains `responses`.
   [[nodiscard]] Range elements_of(std::int64_t run, Range responses, const auto& indices) const {
     const Range all{begins_[at(run)], begins_[at(run + 1)]};
     if (matrix_.by_columns || !is_sorted_) return all;
@@ -127,7 +126,7 @@ class CompressedResponses final : public ResponseSource {
     return {place(responses.begin), place(responses.end)};
   }
 
-  /// Throws for an index outside the matrix. Finds whether the indices of each row are sorted.
+  /// Throws for an index outside the matrix. Sets `is_sorted_`.
   void check(const auto& indices) {
     const std::int64_t size = matrix_.by_columns ? matrix_.rows : matrix_.columns;
     std::atomic<bool> is_sorted = true;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of responses whose results are in memory.
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
@@ -14,7 +13,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The results of one response, read from results in memory.
 class RecordInMemory final : public ResponseRecord {
  public:
   RecordInMemory(const ManyResults& results, const std::string& name) : results_(results), name_(name) {

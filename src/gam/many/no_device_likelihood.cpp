@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over rows on devices for a build without CUDA: they throw.
+// `DeviceLikelihood` in a build without CUDA: `run` throws.
 #include "gam/many/device_likelihood.hpp"
 
 #include <tessera/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices in HDF5 files for a build without HDF5: all are refused.
+// HDF5 responses in a build without HDF5: refused.
 #include "base/errors.hpp"
 #include "gam/many/responses.hpp"
 

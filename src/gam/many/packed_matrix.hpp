@@ -3,15 +3,14 @@
 
 #include <tessera/version.hpp>
 
-/// Packed symmetric matrices, for the host and for devices.
+/// Packed symmetric matrices (upper triangle, row by row), for host and devices.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Number of elements of a packed symmetric matrix: its upper triangle, row by row.
 [[nodiscard]] constexpr int packed_size(int columns) noexcept {
   return columns * (columns + 1) / 2;
 }
 
-/// to += a b, where a is a packed symmetric matrix.
+/// to += a b for a packed symmetric matrix a.
 inline void add_packed_product(int n, const double* a, const double* b, double* to) {
   for (int i = 0; i < n; ++i) {
     to[i] += *a++ * b[i];

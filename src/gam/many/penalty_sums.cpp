@@ -79,8 +79,8 @@ void PenaltySums::log_determinant(std::span<const double> log_sp, PenaltyTerm& t
   }
   std::vector<double> log_lambdas;
   for (const SharedPenalty& penalty : design_.penalties) {
-    // An infinite lambda counts as 1. The determinants of S and of X'WX + S both grow like lambda^rank, and
-    // only their ratio matters; the latter is computed without the columns of this penalty.
+    // An infinite lambda counts as 1. The determinants of S and X'WX + S both grow like lambda^rank, and only
+    // their ratio matters. The determinant of X'WX + S omits the columns of this penalty.
     const double one = log_lambda(penalty, log_sp);
     log_lambdas.push_back(one == infinite ? 0 : one);
   }

@@ -21,16 +21,15 @@ namespace TESSERA_NAMESPACE::gam {
 
 using FiberPool = std::vector<std::unique_ptr<Fiber>>;
 
-/// Passes requests of many fibers to one thread, which serves them in batches while the fibers wait. The
-/// fibers run on a few threads; such a thread sleeps only if all of its fibers wait.
+/// Queue from many fibers to one server thread, which serves requests in batches while the fibers wait. The
+/// fibers run on a few threads. Such a thread sleeps only if all its fibers wait.
 template <class Request>
 class RequestQueue {
   struct Thread;
 
  public:
-  /// Thrown by `wait_for` after the queue was closed.
+  /// Thrown by `wait_for` after `close`.
   struct Closed {};
-  /// A request, and the fiber that waits for it.
   struct Waiting {
     Request* request;
     Fiber* fiber;
@@ -38,19 +37,19 @@ class RequestQueue {
   };
   using Batch = std::vector<Waiting>;
 
-  /// `fibers`: the number of bodies that all calls of `run` together will run. `requests`: the largest number
-  /// of requests that a body makes at a time.
+  /// `fibers`: total number of bodies of all calls of `run`. `requests`: maximum number of concurrent
+  /// requests of a body.
   explicit RequestQueue(std::size_t fibers, std::size_t requests = 1)
       : fibers_(fibers), requests_of_fiber_(std::min(requests, most_at_once)) {}
-  /// The calls of `run` will have this number of bodies less.
+  /// Reduces the total number of bodies.
   void expect_fewer(std::size_t fibers) {
     const std::scoped_lock lock(mutex_);
     fibers_ -= fibers;
     if (fibers_ == 0 || suffice()) ready_.notify_one();
   }
 
-  /// Runs `body(i)` for each index below `count`, each in its own fiber on this thread; returns when all have
-  /// ended. `body` must not throw. Takes fibers from `spare`, makes missing ones, and returns all to `spare`.
+  /// Runs `body(i)` for i < `count`, each in its own fiber on this thread. Returns when all have ended.
+  /// `body` must not throw. Takes fibers from `spare`, creates missing ones, and returns all to `spare`.
   void run(FiberPool& spare, std::size_t count, FunctionRef<void(std::size_t)> body) {
     Thread self(spare);
     FiberPool fibers;
@@ -81,8 +80,8 @@ class RequestQueue {
     self.running->suspend();
     if (closed_) throw Closed();
   }
-  /// Calls `work` for each index below `count`, in a few fibers, so that several requests wait at the same
-  /// time. Rethrows an exception of `work`.
+  /// Calls `work` for each index below `count` in a few fibers, so that several requests wait concurrently.
+  /// Rethrows an exception of `work`.
   void for_each(std::size_t count, FunctionRef<void(std::size_t)> work) {
     Thread& self = *current_;
     Fiber* const caller = self.running;
@@ -116,22 +115,22 @@ class RequestQueue {
     if (thrown) std::rethrow_exception(thrown);
   }
 
-  // Called by the thread that serves:
+  // Called by the server thread:
 
-  /// The next requests; none once all fibers have ended.
+  /// Blocks until a batch is ready. Empty once all fibers have ended.
   [[nodiscard]] Batch next() {
     std::unique_lock lock(mutex_);
     ready_.wait(lock, [&] { return fibers_ == 0 || suffice(); });
     return std::exchange(waiting_, {});
   }
-  /// The next requests; none if too few fibers wait.
+  /// Does not block. Empty if too few fibers wait.
   [[nodiscard]] Batch next_if_ready() {
     const std::scoped_lock lock(mutex_);
     return suffice() ? std::exchange(waiting_, {}) : Batch();
   }
-  /// Call when the requests have been served: wakes their fibers.
+  /// Wakes the fibers of a served batch.
   void finish(const Batch& batch) { wake(batch); }
-  /// Makes `wait_for` throw in all fibers that wait or will wait, except in batches that are not finished.
+  /// Makes current and future calls of `wait_for` throw, except in batches that are not finished.
   void close() {
     Batch waiting;
     {
@@ -143,17 +142,15 @@ class RequestQueue {
   }
 
  private:
-  /// Maximum number of fibers of `for_each`. Each stack takes two memory mappings, whose number Linux limits
-  /// for a process.
+  /// Maximum number of fibers of `for_each`. Linux limits the mappings of a process; each stack takes two.
   static constexpr std::size_t most_at_once = 8;
 
-  /// A thread in `run`.
   struct Thread {
     explicit Thread(FiberPool& pool) : spare(pool) {}
     Fiber* running = nullptr;
     std::vector<Fiber*> ready;
-    std::vector<Waiting> requests;  ///< requests that are not in the queue yet
-    std::size_t ended = 0;          ///< bodies that ended since `resume` last counted them
+    std::vector<Waiting> requests;  ///< not yet in the queue
+    std::size_t ended = 0;          ///< bodies that ended since the last `put`
     FiberPool& spare;
     std::mutex mutex;
     std::condition_variable served;
@@ -173,9 +170,9 @@ class RequestQueue {
     }
   };
 
-  /// Resumes each fiber that is ready, and queues their requests. Returns how many bodies have ended.
+  /// Resumes each ready fiber, and queues the requests. Returns the number of bodies that have ended.
   std::size_t resume(Thread& self) {
-    // Requests are queued in portions, so that the first are served while others are still being made.
+    // Requests are queued in portions: the server starts on the first while fibers make others.
     constexpr std::size_t at_once = 16;
     std::size_t ended = 0;
     for (std::size_t i = 0; i < self.ready.size(); ++i) {
@@ -199,13 +196,13 @@ class RequestQueue {
     if (is_closed) wake(self.requests);
     self.requests.clear();
   }
-  /// Whether the batch is large enough to be served while other fibers run. It is if all fibers wait.
+  /// Whether the batch is large enough to be served while other fibers run. True if all fibers wait.
   [[nodiscard]] bool suffice() const {
     constexpr std::size_t share = 4;
     return !waiting_.empty() && waiting_.size() >= std::min(fibers_, fibers_ * requests_of_fiber_ / share);
   }
   static void wake(const Batch& some) {
-    // Neighbouring requests are mostly of one thread: lock its mutex once for them.
+    // Consecutive requests are mostly of one thread: lock its mutex once.
     for (std::size_t i = 0; i < some.size();) {
       Thread& thread = *some[i].thread;
       const std::scoped_lock lock(thread.mutex);

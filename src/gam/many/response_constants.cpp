@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The log likelihood of `weight` trials whose probability is the share of successes.
+/// Binomial log likelihood of `weight` trials at probability `share`, the proportion of successes.
 double saturated_trials(double share, double weight) {
   const double successes = weight * share;
   const double failures = weight * (1 - share);

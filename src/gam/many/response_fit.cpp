@@ -25,19 +25,19 @@ namespace {
 
 constexpr int no_parameter = -2;
 
-/// Range of log(theta). Outside of it the criterion for counts is constant.
+/// Range of log(theta); the criterion for counts is constant outside.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
 
-/// Tolerance of the coefficients in the results.
+/// Tolerances of the coefficients.
 constexpr double exact = 1e-20;
 constexpr double nearly_exact = 1e-14;
-/// Largest error of the criterion that inexact coefficients may cause.
+/// Maximum error of the criterion due to inexact coefficients.
 constexpr double most_slack = 2e-4;
 
 }  // namespace
 
-/// Searches the minimum of the criterion, for successive responses.
+/// Minimises the criterion, for successive responses.
 class ResponseFitter::Search {
  public:
   Search(const SharedDesign& design, const ManyEstimator& estimator, std::unique_ptr<LikelihoodSums> sums)
@@ -50,7 +50,7 @@ class ResponseFitter::Search {
     ResponseFit out;
     if (estimator_.family == ManyFamily::gaussian && design_.spectrum && own.weights.empty() &&
         own.offsets.empty()) {
-      // Most responses have all values: missing ones are looked for only if the spectrum of all rows fails.
+      // Most responses have no missing value: look for missing values only if the spectrum of all rows fails.
       if (fit_by(design_.spectrum.get(), values, out) || fit_by(by_missing_rows_.of(values), values, out))
         return out;
       out = {};
@@ -66,7 +66,7 @@ class ResponseFitter::Search {
   }
 
  private:
-  /// Returns false, with `out` undefined, if the spectrum is null or cannot fit the response.
+  /// False, with `out` undefined, if the spectrum is null or cannot fit the response.
   bool fit_by(const GaussianSpectrum* spectrum, std::span<const double> values, ResponseFit& out) {
     out = {};
     return spectrum != nullptr &&
@@ -85,8 +85,7 @@ class ResponseFitter::Search {
   static double& value_of(ManyPoint& point, int parameter) {
     return parameter >= 0 ? point.log_sp[at(parameter)] : point.tau;
   }
-  /// Whether a parameter has a limit: for a smoothing parameter a term without its penalised part, for theta
-  /// the Poisson distribution.
+  /// Whether the model has a limit at infinity: no penalised part of a term, or Poisson for theta.
   [[nodiscard]] bool has_limit(int parameter) const {
     return parameter >= 0 ? !design_.penalised[at(parameter)].empty() : !criterion_.has_scale();
   }
@@ -99,13 +98,13 @@ class ResponseFitter::Search {
 
   struct Step {
     std::vector<double> change;
-    double predicted = 0;      ///< twice the decrease of the criterion that the quadratic model predicts
-    double largest_slope = 0;  ///< over the parameters that are not held at an end of their range
+    double predicted = 0;      ///< twice the decrease predicted by the quadratic model
+    double largest_slope = 0;  ///< over the parameters not held at an end of their range
     std::vector<bool> held;
   };
 
-  /// Newton's step for the free parameters. False if the Hessian is not positive definite, or so nearly
-  /// singular that the step would be shortened.
+  /// Newton step of the free parameters. False if the Hessian is not positive definite or the step is too
+  /// long.
   bool solve_by_cholesky(const ManyDerivatives& at_point, const std::vector<int>& free,
                          std::vector<double>& change) {
     packed_.clear();
@@ -120,7 +119,7 @@ class ResponseFitter::Search {
     for (std::size_t i = 0; i < free.size(); ++i) change[at(free[i])] = step[i];
     return true;
   }
-  /// Newton's step with absolute values of the Hessian's eigenvalues.
+  /// Newton step with the absolute values of the Hessian's eigenvalues.
   static void solve_by_eigenvalues(const ManyDerivatives& at_point, const std::vector<int>& free,
                                    std::vector<double>& change) {
     const auto n = static_cast<int>(free.size());
@@ -138,7 +137,7 @@ class ResponseFitter::Search {
     }
   }
 
-  /// Newton's step, with the Hessian made positive definite.
+  /// Newton step; the Hessian is made positive definite if necessary.
   Step newton_step(ManyPoint& point, const ManyDerivatives& at_point) {
     Step step;
     std::vector<int> free;
@@ -160,10 +159,9 @@ class ResponseFitter::Search {
     return step;
   }
 
-  /// Finds a parameter along which the criterion falls like c e^-value, so that its minimum is at infinity;
-  /// `no_parameter`: none. Slope and curvature are then equal and opposite, and each Newton step would have
-  /// length 1. If the search does not take the limit, the parameter is found again only at a much smaller
-  /// slope.
+  /// A parameter x along which the criterion falls like c e^-x, so that its minimum is at infinity;
+  /// `no_parameter` if none. Slope and curvature are then opposite, and each Newton step has length 1. A
+  /// parameter whose limit is not taken is returned again only at a much smaller slope.
   int towards_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];
@@ -193,8 +191,7 @@ class ResponseFitter::Search {
       constexpr double small_fall = 1e-9;
       constexpr double slope_at_rounding = 5e-8;
       constexpr double fall_at_rounding = 1e-7;
-      // Limits for a step whose predicted fall is below the criterion's rounding: where the curvature is
-      // large, a slope has an error of this size.
+      // If the predicted fall is below the criterion's rounding, a large curvature gives slopes this error.
       constexpr double slope_of_rounding = 1e-5;
       constexpr double fall_of_rounding = 1e-13;
       if (limit == no_parameter &&
@@ -208,10 +205,9 @@ class ResponseFitter::Search {
       if (descend(point, derivatives, step, slack)) {
         is_exact = false;
       } else {
-        // Inexact coefficients may make the criterion so low that no step lowers it further: compute it at
-        // exact ones.
+        // Inexact coefficients may have lowered the criterion: recompute it with exact coefficients.
         if (!std::exchange(is_exact, true) && criterion_.settle(point, exact)) continue;
-        // Where a smoothing parameter is at the lower end of its range, rounding hides a small fall.
+        // If a smoothing parameter is at the lower end of its range, rounding hides a small fall.
         const bool is_rounding =
             step.largest_slope < negligible_slope || step.predicted < std::max(limit_rounding, rounding_);
         return is_rounding ? settled(point, derivatives) : failed(ManyReason::no_step);
@@ -224,8 +220,8 @@ class ResponseFitter::Search {
     return ManyStatus::failed;
   }
 
-  /// Moves a parameter to its limit if the criterion falls to it like c e^-value: in total by about its
-  /// slope, of which nine tenths within the next log(10). Otherwise there may be a minimum before the limit.
+  /// Moves a parameter to its limit if the criterion falls like c e^-x. The total fall is then about the
+  /// slope, nine tenths of it within the next log(10). Otherwise there may be a minimum before the limit.
   bool try_limit(ManyPoint& point, const ManyDerivatives& derivatives, int limit) {
     const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
     const double expected = -derivatives.gradient[at(j)];
@@ -239,7 +235,7 @@ class ResponseFitter::Search {
       point = std::move(next);
       return true;
     }
-    // The criterion's sums are those of the refused point: settle the earlier point again.
+    // The cached sums are at the refused point: settle the previous point again.
     static_cast<void>(criterion_.settle(point, nearly_exact));
     return false;
   }
@@ -258,13 +254,12 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Moves a parameter to a value at which the criterion is lower: of two minima, the search may have reached
-  /// the higher one. From its limit, or a shallow minimum, it looks around the start; from another minimum
-  /// only at the end of the range, where the other minimum often is. Returns whether a parameter moved.
+  /// Escapes a local minimum: moves a parameter to a value with a lower criterion. At a limit or a shallow
+  /// minimum, tries values around the start. At another minimum, tries only the end of the range, where a
+  /// second minimum often is. Returns whether a parameter moved.
   bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
     constexpr double coarse = 1e-6;
-    // Bounds the number of moves: otherwise a criterion that falls for ever with a coefficient would never
-    // end.
+    // Bounds the search if the criterion decreases without bound in a coefficient.
     constexpr int most_leaves = 4;
     std::vector<double> values;
     for (int j = 0; j < design_.parameters && leaves_ < most_leaves; ++j) {
@@ -300,8 +295,8 @@ class ResponseFitter::Search {
     return derivatives.hessian(j, j) < small;
   }
 
-  /// Moves along the step, halving it until the criterion is not higher. False if the criterion is higher
-  /// even after steps that are too short to change it: such a rise is its rounding, kept in `rounding_`.
+  /// Moves along the step, with step halving until the criterion is not higher. False if even steps too short
+  /// to change the criterion make it higher. The rise is then rounding, and is stored in `rounding_`.
   bool descend(ManyPoint& point, const ManyDerivatives& derivatives, Step& step, double& slack) {
     const double size = largest(step.change);
     if (size > longest_step) {
@@ -328,7 +323,7 @@ class ResponseFitter::Search {
       predict_coefficients(next, derivatives, change);
       if (!criterion_.settle(next, tolerance)) continue;
       const double rise = next.value - point.value;
-      // Without a share of the fall, a search could go to and fro between two points of one height.
+      // Armijo condition; otherwise the search could alternate between two points of equal criterion.
       constexpr double least_share = 0.2;
       double least_fall = 0;
       for (std::size_t j = 0; j < change.size(); ++j)
@@ -343,8 +338,8 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Predicts the coefficients after a short step of the parameters: to second order, unless the second-order
-  /// part is larger than the first-order part.
+  /// Extrapolates the coefficients along a short step: to second order, or to first if the second term is
+  /// larger.
   static void predict_coefficients(ManyPoint& next, const ManyDerivatives& derivatives,
                                    const std::vector<double>& change) {
     constexpr double longest = 2;
@@ -382,8 +377,7 @@ class ResponseFitter::Search {
     return settled(point, derivatives);
   }
 
-  /// The status at the end of the search. If a parameter is at an end of its range that is not a limit of the
-  /// model, the criterion has no minimum.
+  /// `unbounded` if a parameter is at an end of its range that is not a limit of the model.
   [[nodiscard]] ManyStatus settled(ManyPoint& point, const ManyDerivatives& derivatives) const {
     for (const int parameter : derivatives.parameters) {
       const double value = value_of(point, parameter);
@@ -402,7 +396,7 @@ class ResponseFitter::Search {
     out.theta = estimator_.family != ManyFamily::nb ? 0 : point.poisson ? infinite : base::exp(point.tau);
     out.coef = point.b;
     criterion_.describe(point, out);
-    // The covariance and the tests use finite values near the limits.
+    // Covariance and tests need finite values near the limits.
     for (std::size_t j = 0; j < point.log_sp.size(); ++j) {
       if (point.log_sp[j] == infinite) point.log_sp[j] = origin_[j] + range_of_tests;
     }
@@ -421,12 +415,12 @@ class ResponseFitter::Search {
   GaussianSpectrum::Buffers spectrum_buffers_;
   SpectraByMissingRows by_missing_rows_;
   ManyReason reason_ = ManyReason::none;
-  double rounding_ = 0;  ///< of the criterion, where `descend` found no lower value
-  int leaves_ = 0;       ///< number of moves of `leave_for_lower`
+  double rounding_ = 0;  ///< rounding of the criterion, from a failed `descend`
+  int leaves_ = 0;       ///< moves of `leave_for_lower`
   SmallCholesky hessian_;
   std::vector<double> packed_;
-  std::vector<double> origin_;          ///< log smoothing parameters at the start
-  std::vector<double> slope_of_limit_;  ///< `largest_slope` of `may_fall_to_limit`, for parameter + 1
+  std::vector<double> origin_;          ///< initial log smoothing parameters
+  std::vector<double> slope_of_limit_;  ///< `largest_slope` of `may_fall_to_limit`, at index parameter + 1
 };
 
 ResponseFitter::ResponseFitter(const SharedDesign& design, const ManyEstimator& estimator)

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Names of the limits that a response is at. The index is the sum of these constants.
+/// Names of combinations of limits; the index is a sum of these flags.
 constexpr int linear = 1;
 constexpr int poisson = 2;
 constexpr int level_absent = 4;
@@ -37,7 +37,7 @@ constexpr std::array<const char*, 8> limit_names = {"none",
                                                     "linear,level_absent",
                                                     "poisson,level_absent",
                                                     "linear,poisson,level_absent"};
-/// Indexed by `ManyReason`.
+/// By `ManyReason`.
 constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "no coefficients at the start",
                                                      "no step lowers the criterion",
@@ -46,7 +46,7 @@ constexpr std::array<const char*, 6> reason_names = {"none",
                                                      "the covariance is singular"};
 constexpr std::array<const char*, 2> cpu_or_gpu = {"cpu", "gpu"};
 
-/// A column of texts. `index` gives the text of a row; a negative index: no text.
+/// A column of strings. `index_of(row)` is an index in `texts`; negative: missing.
 template <std::size_t Count, class Text, class Index>
 OutputColumn text_column(const char* name, const std::array<Text, Count>& texts,
                          std::span<const ResponseRow> rows, const Index& index_of) {
@@ -121,8 +121,7 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
     matrices_.push_back({ManyDatasets::smooth_tests, 3 * static_cast<int>(smooths)});
 }
 
-/// Lists parametric terms of several coefficients. A term of one coefficient has only the coefficient's own
-/// test.
+/// Parametric terms with several coefficients; other terms need no joint test.
 void ResponseResults::list_joint_terms(const FittedModel& model) {
   for (const ModelTerm& term : terms_of(model, parse_terms(model.formula))) {
     if (term.smooth) continue;
@@ -166,7 +165,6 @@ ResponseRow ResponseResults::row_of(const ResponseFit& fit, bool with_tests,
   const Design& design = design_.design;
   const bool has_scale = estimator_.has_scale();
 
-  // Coefficients of the formula's columns.
   const std::vector<double> coef = multiply(design_.to_formula, fit.coef);
   RemlFit model;
   model.coef = multiply(design_.to_formula, fit.coef_of_tests);

@@ -16,42 +16,39 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The results of one response, for the formula's coefficients. NaN: there is no number.
+/// Results of one response, for the formula's coefficients. NaN: not available.
 struct ResponseRow {
   ManyStatus status = ManyStatus::failed;
   ManyReason reason = ManyReason::none;
-  int limits = -1;                 ///< index among `limit_names`; -1: not fitted
-  bool on_device = false;          ///< whether a GPU has summed its rows
-  std::vector<double> values{};    ///< a value for each column of numbers
-  std::vector<double> p_values{};  ///< a p value for each test
-  std::vector<double> matrices{};  ///< the response's row of each of `ResponseResults::matrices`, one after
-                                   ///< the other
+  int limits = -1;                 ///< index in `limit_names`; -1: not fitted
+  bool on_device = false;          ///< a GPU has summed the rows
+  std::vector<double> values{};    ///< by numeric column
+  std::vector<double> p_values{};  ///< by test
+  std::vector<double> matrices{};  ///< rows of `ResponseResults::matrices`, concatenated
 };
 
-/// The columns of the results of all responses.
 class ResponseResults {
  public:
-  /// The design must outlive this object. `model`: the model that all responses share. `options`: whether the
-  /// results include `matrices`, which a model of one response needs, and the terms with a partial R2.
+  /// `design` must outlive this object. `model`: shared by all responses. `options`: whether `matrices` are
+  /// stored, which a model of one response needs, and the terms with a partial R2.
   ResponseResults(const SharedDesign& design, const FittedModel& model, const ManyEstimator& estimator,
                   const ManyOptions& options);
 
-  /// The results of one response. Thread-safe. Cost: O(p^3) for p coefficients, mostly for the p values of
-  /// smooths. Without tests and covariances the p values are NaN. `deviances`: of the fits without each of
-  /// the dropped terms, for a fit that has begun.
+  /// Results of one response. Thread-safe. Cost: O(p^3) for p coefficients, mostly for p values of smooths.
+  /// Without tests and covariances the p values are NaN. `deviances`: of fits without each dropped term.
   [[nodiscard]] ResponseRow row_of(const ResponseFit& fit, bool with_tests = true,
                                    std::span<const double> deviances = {}) const;
-  /// The names of the tests: of a parametric coefficient (Wald), of a parametric term with several
-  /// coefficients (Wald, jointly), or of a smooth (Wood 2013).
+  /// Names of the tests: of parametric coefficients (Wald), of parametric terms with several coefficients
+  /// (joint Wald), and of smooths (Wood 2013).
   [[nodiscard]] const std::vector<std::string>& tests() const noexcept { return tests_; }
-  /// The names of `ResponseRow::values`.
+  /// Names of `ResponseRow::values`.
   [[nodiscard]] const std::vector<std::string>& value_names() const noexcept { return columns_; }
 
-  /// The columns for some rows, without that of the names. The columns own their values.
+  /// Columns without the column of names. They own their values.
   [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows) const;
   [[nodiscard]] std::vector<OutputMatrix> matrices(std::span<const ResponseRow> rows) const;
-  /// A row as numbers, for checkpoints. `row_size`: how many numbers every row has. `row_from` throws
-  /// `Error(input)` for numbers that are not of a row.
+  /// Serialises a row for checkpoints as `row_size` numbers. `row_from` throws `Error(input)` for other
+  /// numbers.
   [[nodiscard]] std::size_t row_size() const;
   [[nodiscard]] std::vector<double> numbers_of(const ResponseRow& row) const;
   [[nodiscard]] ResponseRow row_from(std::span<const double> numbers) const;
@@ -78,15 +75,15 @@ class ResponseResults {
   std::vector<JointTerm> joint_terms_;
   std::vector<NamedMatrix> matrices_;
   bool covariances_ = false;
-  bool absent_curves_ = false;  ///< whether a response may have a curve at minus infinity
+  bool absent_curves_ = false;  ///< a response may have a curve at minus infinity
 };
 
-/// The column of the names of all responses, for some rows at a time: with a million names, a copy for each
-/// batch would take as long as the fits.
+/// The column of the names of all responses. Shared by batches, because copies of a million names per batch
+/// would take as long as the fits.
 class NameColumn {
  public:
   explicit NameColumn(std::vector<std::string> names);
-  /// Calls `use` with the columns and, before them, that of the names of these responses.
+  /// Calls `use` with the names of `responses`, then the columns.
   void write_with(Range responses, std::vector<OutputColumn> columns,
                   FunctionRef<void(std::span<const OutputColumn>)> use);
 
@@ -94,7 +91,7 @@ class NameColumn {
   OutputColumn names_;
 };
 
-/// A column with a copy of `numbers`.
+/// Copies `numbers`.
 [[nodiscard]] OutputColumn number_column(std::string name, std::span<const double> numbers);
 
 }  // namespace TESSERA_NAMESPACE::gam

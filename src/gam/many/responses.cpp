@@ -20,7 +20,6 @@ using base::at;
 
 namespace {
 
-/// Responses in the columns of a table.
 class TableResponses final : public ResponseSource {
  public:
   TableResponses(const Workers& workers, std::unique_ptr<TableReader> table, const std::string& key,
@@ -64,7 +63,7 @@ class TableResponses final : public ResponseSource {
   std::vector<std::string> row_names_;
 };
 
-/// The position of each name. Throws `Error(input)` for a duplicate.
+/// Index by name. Throws `Error(input)` for a duplicate.
 std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<std::string>& names,
                                                             const std::string& whose) {
   std::unordered_map<std::string_view, std::size_t> places;
@@ -78,7 +77,7 @@ std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<st
   return places;
 }
 
-/// For each row of the source: the row of the covariates that has the same name.
+/// For each source row, the covariates' row with the same name.
 std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates,
                                       const std::vector<std::string>& source, const std::string& path) {
   const auto places = places_of(covariates, "the covariates");
@@ -89,7 +88,7 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   const auto missing = absent_from(covariates, own);
   const auto superfluous = absent_from(source, places);
   if (missing != covariates.end() || superfluous != source.end()) {
-    // Both have the same number of rows, and names are unique: each has a name that the other lacks.
+    // With equal row counts and unique names, each side lacks a name of the other.
     throw base::input_error(
         "{}: has no row '{}', which the covariates have, but a row '{}', which they lack: give both the same "
         "rows, in any order",
@@ -101,14 +100,13 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   return rows;
 }
 
-/// The paths that a matrix of this name could have.
 std::vector<std::string> paths_of_matrix(const std::string& name, const TableReader& covariates,
                                          const Responses& responses) {
   std::vector<std::string> paths{covariates.name() + ":/" + name};
   const auto colon = responses.path.rfind(":/");
   if (colon == std::string::npos) return paths;
   paths.push_back(responses.path.substr(0, colon) + ":/layers/" + name);
-  // Tries the name in place of each part of the path.
+  // Replaces each part of the path by the name.
   for (auto slash = colon + 1; slash != std::string::npos; slash = responses.path.find('/', slash + 1)) {
     const auto end = responses.path.find('/', slash + 1);
     paths.push_back(responses.path.substr(0, slash + 1) + name +
@@ -177,7 +175,7 @@ std::vector<std::string> names_of_rows(const Workers& workers, TableReader& tabl
   request.every_row = true;
   request.variables = {column_expression(column)};
   request.texts = {request.variables.front().text};
-  // Drops the options for other columns, which the request does not read.
+  // Options for other columns do not apply to this request.
   for (auto* const of_options : {&request.options.factors, &request.options.numbers, &request.options.dates})
     of_options->clear();
   const Frame frame = table.read(workers, request, {0, table.rows()});
@@ -251,7 +249,7 @@ std::unique_ptr<ResponseSource> open_responses(const Workers& workers, const Res
                                                std::int64_t rows) {
   if (responses.matrix) return open_memory_responses(workers.team, *responses.matrix, responses.in, rows);
   const std::string& path = responses.path;
-  // "FILE:/PATH" is a dataset or a group within an HDF5 file.
+  // "FILE:/PATH": a dataset or group in an HDF5 file.
   if (const auto colon = path.rfind(":/"); colon != std::string::npos && colon > 0)
     return open_hdf5_responses(workers, path.substr(0, colon), path.substr(colon + 1), responses.in, rows);
   if (path.ends_with(".npy")) return open_npy_responses(workers, path, responses.in, rows);

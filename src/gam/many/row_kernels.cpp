@@ -14,12 +14,11 @@ using base::store_lanes;
 
 namespace {
 
-/// Maximum number of columns for which loops are unrolled: the sums of a gram matrix fit in 32 registers.
-/// More columns are processed in tiles of four.
+/// Maximum number of columns of an unrolled gram matrix, whose sums fit into 32 registers. More columns are
+/// processed in tiles of four.
 constexpr int most_columns_at_once = 7;
 constexpr int tile = 4;
-/// Maximum number of columns whose gram matrix and products with a vector fit into registers at the same
-/// time.
+/// Maximum number of columns whose gram matrix and product X'v together fit into registers.
 constexpr int most_columns_with_products = 6;
 
 TESSERA_LANE_INLINE const double* packet_at(const LaneColumns& columns, std::ptrdiff_t packet) {
@@ -31,7 +30,6 @@ TESSERA_LANE_INLINE void add_to(double* sums, int index, const Lanes& value) {
   store_lanes(at, load_lanes(at) + value);
 }
 
-/// Pointers to the elements of the columns in a packet.
 template <int Columns>
 struct ColumnOffsets {
   std::ptrdiff_t of[Columns];
@@ -79,7 +77,7 @@ TESSERA_LANE_INLINE void fill_forms(const LaneColumns& columns, const double* pa
   }
 }
 
-/// Sums X' diag(weights) X, and X'v unless `v` is null.
+/// Adds X' diag(weights) X, and X'v unless `v` is null.
 template <int Columns>
 TESSERA_LANE_INLINE void add_whole_gram(const LaneColumns& columns, const double* weights, const double* v,
                                         int packets, double* gram, double* products) {
@@ -124,7 +122,7 @@ TESSERA_LANE_INLINE void add_whole_products(const LaneColumns& columns, const do
   for (int i = 0; i < Columns; ++i) store_lanes(to + std::ptrdiff_t{lane_count} * i, sums[i]);
 }
 
-/// Sums products of up to `tile` columns from `first_a` on with up to `tile` columns from `first_b` on.
+/// Adds the products of up to `tile` columns from `first_a` with up to `tile` columns from `first_b`.
 TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weights, int packets, int first_a,
                                   int first_b, double* to) {
   std::ptrdiff_t at_a[tile];
@@ -151,7 +149,7 @@ TESSERA_LANE_INLINE void add_tile(const LaneColumns& columns, const double* weig
   }
 }
 
-// The clones below have internal linkage: the linker would otherwise export their resolvers.
+// The clones have internal linkage; otherwise the linker would export their ifunc resolvers.
 
 TESSERA_LANE_CLONES void linear_combination_clones(const LaneColumns& columns, const double* b, int packets,
                                                    const double* base, double* to) {
@@ -261,8 +259,7 @@ TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, cons
   }
 }
 
-/// Implements `add_weight_changes`. `Parameters`: the number of parameters if their sums fit into registers;
-/// otherwise 0.
+/// `add_weight_changes`. `Parameters`: number of parameters if their sums fit into registers, otherwise 0.
 template <int Parameters>
 TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const double* leverage, int packets,
                                      const WeightChanges& to) {
@@ -290,7 +287,7 @@ TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const dou
         Lanes sum = scaled * load_lanes(to.rows + to.stride * k + at);
         if (to.with_tau && k == last) {
           sum += with_tau * predictor;
-          // Added twice for tau itself: d2w has a mixed term for each order of the two derivatives.
+          // Twice for tau itself: d2w has a mixed term for each order of differentiation.
           if (j == last) sum += with_tau * predictor + h * load_lanes(weights.tau_tau + at);
         }
         if constexpr (Parameters > 0)

@@ -18,14 +18,14 @@ using base::load_lanes;
 
 namespace {
 
-/// From this count on, Stirling's formula with three terms of its series is exact.
+/// From this count on, three terms of Stirling's series are exact to rounding.
 constexpr int least_large = 64;
-/// Larger counts are kept one by one, not in a sum for each count.
+/// Larger counts are stored one by one instead of by a table of counts.
 constexpr int most_by_count = 1023;
 
-/// The log likelihood of counts y below `least_large`, less `poisson_of`(y). With l = log(1 + y / theta):
+/// Log likelihood of counts y < `least_large`, less `poisson_of`(y). With l = log(1 + y/theta):
 ///
-/// sum_{j < y} log(1 + j / theta) - (y + theta) l + y
+/// sum_{j < y} log(1 + j/theta) - (y + theta) l + y
 TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_small(const double* small, const double* above,
                                                         double theta) {
   Lanes sum{};
@@ -45,7 +45,7 @@ TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_small(const double* small, con
   return {base::sum_of_lanes(sum), base::sum_of_lanes(slope), base::sum_of_lanes(curvature)};
 }
 
-/// For large counts y, with the rest s of Stirling's formula: s(y + theta) - log(1 + y / theta) / 2.
+/// For large counts y, with the remainder s of Stirling's formula: s(y + theta) - log(1 + y/theta)/2.
 TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_large(const double* counts, const double* weights,
                                                         std::size_t size, double theta) {
   Lanes sum{};
@@ -56,7 +56,7 @@ TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_large(const double* counts, co
     const Lanes weight = load_lanes(weights + i);
     const Lanes inverse = 1.0 / (y + theta);
     const Lanes square = inverse * inverse;
-    // x s'(x) and x^2 s''(x) at x = y + theta.
+    // `rest`, `first`, `second`: s(x), x s'(x) and x^2 s''(x) at x = y + theta.
     const Lanes rest = inverse * (1.0 / 12 - square * (1.0 / 360 - square / 1260.0));
     const Lanes first = -inverse * (1.0 / 12 - square * (1.0 / 120 - square / 252.0));
     const Lanes second = inverse * (1.0 / 6 - square * (1.0 / 30 - square / 42.0));
@@ -69,7 +69,7 @@ TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_large(const double* counts, co
   return {base::sum_of_lanes(sum), base::sum_of_lanes(slope), base::sum_of_lanes(curvature)};
 }
 
-/// The log likelihood of a Poisson count above zero whose mean is the count.
+/// Log likelihood of a Poisson count y > 0 at mean y.
 double poisson_of(double y) {
   return -0.5 * base::log(2 * M_PI * y) - stirling_rest(y).value;
 }

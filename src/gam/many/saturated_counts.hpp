@@ -9,15 +9,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The log likelihood of counts whose means are the counts: the part of the likelihood that `add_losses`
-/// leaves out. A sum over distinct counts; no two large numbers are subtracted, neither for large counts nor
-/// for a large theta.
+/// Saturated log likelihood of counts (each mean is the count), which `add_losses` leaves out. A sum over
+/// distinct counts. Free of cancellation for large counts and for a large theta.
 class SaturatedCounts {
  public:
   void clear() noexcept;
-  /// Adds a count, a whole number of at least 0.
+  /// `count` must be an integer of at least 0.
   void add(double count, double weight);
-  /// Call this after the last count.
+  /// Must be called after the last `add`.
   void finish();
 
   struct Value {
@@ -26,17 +25,16 @@ class SaturatedCounts {
     double slope = 0;
     double curvature = 0;
   };
-  /// For negative binomial counts.
+  /// Negative binomial.
   [[nodiscard]] Value at(double theta) const;
-  /// For Poisson counts.
   [[nodiscard]] double poisson() const noexcept { return poisson_; }
 
  private:
-  std::vector<double> of_count_;  ///< total weight of each count up to `most_listed`, by count
-  std::vector<std::pair<double, double>> others_;  ///< larger counts, with their weights
+  std::vector<double> of_count_;                   ///< total weight by count, up to `most_by_count`
+  std::vector<std::pair<double, double>> others_;  ///< larger counts and their weights
   // Set by `finish`.
-  std::vector<double> small_;  ///< total weight of each count below `least_large`, by count
-  std::vector<double> above_;  ///< total weight of the counts among these that are above each number
+  std::vector<double> small_;                  ///< total weight by count, below `least_large`
+  std::vector<double> above_;                  ///< total weight of the counts in `small_` above each number
   std::vector<double> large_, large_weights_;  ///< distinct counts from `least_large` on, in packets
   double weight_of_large_ = 0;
   double poisson_ = 0;

@@ -31,7 +31,7 @@ ScaleLikelihood::Value ScaleLikelihood::at(double phi) const {
       sum.slope -= 0.5 * rows;
       continue;
     }
-    // a log(a) - a - log Gamma(a), with the shape a, by the rest of Stirling's formula.
+    // a log(a) - a - log gamma(a) for the shape a, by the remainder of Stirling's formula.
     const double a = weight / phi;
     const StirlingRest rest = stirling_rest(a);
     sum.value += rows * (0.5 * base::log(a / (2 * M_PI)) - rest.value);

@@ -9,14 +9,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The saturated log likelihood of a family with a scale phi, without terms that depend only on the response.
+/// Saturated log likelihood as a function of the scale phi, without terms of the response only.
 class ScaleLikelihood {
  public:
   ScaleLikelihood() = default;
   /// `weights`: by slot; zero: no row. Empty for families without a scale.
   ScaleLikelihood(ManyFamily family, std::span<const double> weights);
 
-  /// The value and its derivatives by log(phi).
+  /// Derivatives are by log(phi).
   struct Value {
     double value = 0;
     double slope = 0;
@@ -26,7 +26,7 @@ class ScaleLikelihood {
 
  private:
   ManyFamily family_ = ManyFamily::gaussian;
-  std::vector<std::pair<double, double>> weights_;  ///< distinct weights, each with its number of rows
+  std::vector<std::pair<double, double>> weights_;  ///< distinct weights and their numbers of rows
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -6,15 +6,13 @@
 #include <array>
 #include <cmath>
 
-/// Limits and tests shared by two searches for the minimum of a criterion: `ResponseFitter`, and
-/// `GaussianSpectrum` for one smoothing parameter.
+/// Constants and tests shared by the searches of `ResponseFitter` and `GaussianSpectrum`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Range of a log smoothing parameter around its start.
+/// Range of a log smoothing parameter around its initial value.
 inline constexpr double range_below = 20;
 inline constexpr double range_above = 24;
-/// Tests replace an infinite log smoothing parameter by one this far above its start, which is as far as
-/// mgcv's gam goes.
+/// Tests replace an infinite log smoothing parameter by its initial value plus this; mgcv's gam goes as far.
 inline constexpr double range_of_tests = 20;
 
 inline constexpr int most_iterations = 60;
@@ -25,10 +23,9 @@ inline constexpr double criterion_rounding = 1e-12;
 /// If no step lowers the criterion, slopes below this size count as zero.
 inline constexpr double negligible_slope = 1e-6;
 
-/// Whether a criterion looks like V + c e^-x with c > 0, which falls to V as x tends to infinity: its slope
-/// is then minus its curvature. False where it falls more steeply than `largest_slope`. If true,
-/// `largest_slope` becomes a quarter of this steepness: a limit that the caller does not take is tried again
-/// only where the criterion is that much flatter.
+/// Whether a criterion looks like V + c e^-x, c > 0, so that its slope is minus its curvature. False if the
+/// slope is steeper than `largest_slope`. If true, `largest_slope` becomes a quarter of the slope: a limit
+/// that the caller rejects is tried again only if the criterion is that much flatter.
 [[nodiscard]] inline bool may_fall_to_limit(double slope, double curvature, double& largest_slope) {
   constexpr double share = 0.12;
   constexpr double smaller = 0.25;
@@ -37,17 +34,15 @@ inline constexpr double negligible_slope = 1e-6;
   largest_slope = -slope * smaller;
   return true;
 }
-/// The `largest_slope` at the start of a search.
+/// Initial `largest_slope`.
 inline constexpr double first_slope_of_limit = 0.6;
-/// Whether the fall of the criterion to the limit is about as expected from its slope.
 [[nodiscard]] inline bool falls_by(double fall, double expected) {
   constexpr double share = 0.25;
   constexpr double rounding = 1e-7;
   return std::abs(fall - expected) < share * expected + rounding;
 }
 
-/// Distances from the start at which the search looks for a value that is lower than the minimum found by
-/// more than rounding.
+/// Distances from the initial value at which the search looks for a minimum lower by `limit_rounding`.
 inline constexpr std::array values_around_start = {6.0,  5.0,  4.0,  3.0,  2.0,  1.0, 0.0,
                                                    -1.0, -2.0, -3.0, -4.0, -5.0, -6.0};
 inline constexpr double limit_rounding = 1e-6;

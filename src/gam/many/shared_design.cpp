@@ -32,7 +32,7 @@ using base::lane_count;
 
 namespace {
 
-/// Maximum number of groups: with more, padding costs more than grouping saves, and all rows form one group.
+/// With more groups, padding costs more than grouping saves: all rows form one group.
 constexpr std::size_t most_groups = 64;
 
 class SharedDesignMaker {
@@ -110,7 +110,7 @@ class SharedDesignMaker {
     out_.summaries = summaries_of(workers_, frame_, all, 0);
   }
 
-  /// Adds the columns that variables read, such as x for log(x): slices need their typical values.
+  /// Adds the columns that variables read, such as x for log(x); slices need their typical values.
   static void add_columns(FrameRequest& frame) {
     for (const Expression& variable : frame.variables) {
       for (const std::string& name : variable.columns()) {
@@ -138,7 +138,6 @@ class SharedDesignMaker {
     return finish_design(draft, sums, out_.rows);
   }
 
-  /// The design with side conditions for nested smooths.
   [[nodiscard]] Design with_conditions(Design design) const {
     const auto nested = nested_smooths(design);
     if (nested.empty()) return design;
@@ -174,7 +173,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// The model matrix for the formula's coefficients, complete rows by columns.
+  /// The model matrix of the formula's coefficients, complete rows only.
   [[nodiscard]] Matrix formula_rows(const Design& design) const {
     Matrix x(out_.rows, design.coef_size);
     std::vector<double> row(at(design.coef_size));
@@ -186,7 +185,7 @@ class SharedDesignMaker {
     return x;
   }
 
-  /// Sets `to_formula`, without the scales of columns that no single penalty has.
+  /// Sets `to_formula`, except the scales of columns without a single penalty.
   void choose_coordinates() {
     bases_ = penalty_bases(out_.design);
     out_.to_formula = identity(out_.columns);
@@ -207,8 +206,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// The scales of the penalised coordinates that make a single penalty the identity. Also rotates the
-  /// coordinates so that the penalty is diagonal.
+  /// Scales that make a single penalty the identity. Rotates the coordinates if it is not diagonal.
   static std::vector<double> unit_scale(const BlockBasis& basis, Matrix& coordinates) {
     std::vector<double> values;
     if (!basis.diagonals.empty()) {
@@ -224,8 +222,8 @@ class SharedDesignMaker {
     return values;
   }
 
-  /// Changes the penalised coordinates so that both penalties are diagonal, and returns their diagonals. Each
-  /// is then exactly zero on its null space, so that the smaller of two lambdas is not lost in rounding.
+  /// Simultaneously diagonalises two penalties; returns their diagonals. Each is exactly zero on its null
+  /// space, so that rounding does not lose the smaller lambda.
   static std::vector<std::vector<double>> diagonalise(const BlockBasis& basis, Matrix& coordinates) {
     const double first_scale = 1 / largest(basis.dense[0].values());
     const double second_scale = 1 / largest(basis.dense[1].values());
@@ -263,7 +261,7 @@ class SharedDesignMaker {
     }
   }
 
-  /// Scales each column to a mean square of 1, unless a single penalty has determined its scale.
+  /// Scales columns to a mean square of 1, unless a single penalty determines the scale.
   void scale_columns() {
     std::vector<bool> scaled(at(out_.columns));
     for (const BlockBasis& basis : bases_) {
@@ -285,8 +283,8 @@ class SharedDesignMaker {
     }
   }
 
-  /// Drops unpenalised coordinates that are linear combinations of earlier ones. Parametric coordinates come
-  /// last, so that each smooth without a constraint keeps its constant function.
+  /// Drops unpenalised coordinates that depend linearly on earlier ones. Parametric coordinates come last, so
+  /// that each smooth without a constraint keeps its constant function.
   void drop_dependent() {
     std::vector<int> order;
     std::vector<bool> smooth(at(out_.columns));
@@ -300,10 +298,10 @@ class SharedDesignMaker {
         if (!penalised[at(j)] && smooth[at(j)] == of_smooths) order.push_back(j);
       }
     }
-    // Gram-Schmidt, applied twice for full precision.
+    // Gram-Schmidt with reorthogonalisation.
     constexpr double rounding = 1e-9;
     Matrix orthonormal(out_.rows, static_cast<int>(order.size()));
-    std::vector<int> kept;  // whose span the first columns of `orthonormal` have
+    std::vector<int> kept;  // `orthonormal` spans these columns
     std::vector<bool> dropped(at(out_.columns));
     for (const int j : order) {
       const auto residual = orthonormal.column(static_cast<int>(kept.size()));
@@ -325,8 +323,8 @@ class SharedDesignMaker {
     keep_columns(dropped);
   }
 
-  /// Adds the change that a dropped column makes with those that it is a combination of, whose first columns
-  /// of `orthonormal` are Q in X = QR.
+  /// Adds the null vector of X given by a dropped column: back substitution with R of the QR decomposition of
+  /// `kept`, where Q is in `orthonormal`.
   void add_undetermined(int dropped, const std::vector<int>& kept, const Matrix& orthonormal) {
     std::vector<double> change(at(out_.columns));
     change[at(dropped)] = 1;
@@ -362,7 +360,7 @@ class SharedDesignMaker {
 
   void add_penalties() {
     const std::vector<PenaltyParameter> parameters = out_.design.parameters();
-    std::vector<bool> alone;  // by parameter: whether its penalties have no coefficient in common with others
+    std::vector<bool> alone;  // by parameter: its penalties share no coefficient with others
     for (std::size_t i = 0; i < bases_.size(); ++i) {
       const BlockBasis& basis = bases_[i];
       const int begin = place_of_[at(basis.begin)];
@@ -431,7 +429,7 @@ class SharedDesignMaker {
     out_.constant = cholesky_solve(*factor, multiply_t(x_, ones));
   }
 
-  /// Whether each smooth, and with `by_level` each parametric column, is nonzero in a row.
+  /// Which smooths, and with `by_level` which parametric columns, are nonzero in a row.
   [[nodiscard]] std::vector<bool> nonzeros_in(int row, bool by_level) const {
     std::vector<bool> in;
     for (const BlockBasis& basis : bases_) {
@@ -451,9 +449,8 @@ class SharedDesignMaker {
     return groups;
   }
 
-  /// Groups the rows by the smooths that are nonzero in them. If these are the same in all rows, groups them
-  /// by the levels of factors: a level without counts can then be left out. Gaussian responses have no such
-  /// level.
+  /// Groups rows by their nonzero smooths. If these are the same in all rows, groups by levels of factors: a
+  /// level without counts can then be left out. Not needed for gaussian responses.
   void group_rows() {
     for (std::size_t j = 0; j < place_of_.size(); ++j) {
       const bool smooth = std::ranges::any_of(bases_, [&](const BlockBasis& basis) {
@@ -472,7 +469,6 @@ class SharedDesignMaker {
     for (auto& one : groups) rows_of_group_.push_back(std::move(one.second));
   }
 
-  /// Chooses the coordinates of the parametric part.
   void localise_parametric() {
     if (parametric_.empty() || rows_of_group_.size() == 1) return;
     Matrix x(static_cast<int>(parametric_.size()), out_.rows);
@@ -503,7 +499,6 @@ class SharedDesignMaker {
     }
   }
 
-  /// The columns that are nonzero in a group of rows.
   [[nodiscard]] std::vector<int> columns_in(const std::vector<int>& rows) const {
     std::vector<int> columns;
     for (int j = 0; j < out_.columns; ++j) {
@@ -512,9 +507,9 @@ class SharedDesignMaker {
     return columns;
   }
 
-  /// Finds the components, and sorts columns and groups by component.
+  /// Finds the connected components, and sorts columns and groups by component.
   void order_by_component() {
-    // For each column, then for each group: the first column or group that it is connected with.
+    // By column, then by group: the smallest connected index.
     std::vector<int> first(at(out_.columns) + rows_of_group_.size());
     std::iota(first.begin(), first.end(), 0);
     const auto join = [&](int a, int b) {
@@ -650,11 +645,11 @@ class SharedDesignMaker {
   std::vector<const ColumnNumbers*> offsets_;
   std::vector<std::size_t> rows_;  ///< complete rows of the table
   std::vector<BlockBasis> bases_;
-  /// By basis and penalty: the penalty's diagonal in the coordinates chosen; empty if it is not diagonal.
+  /// By basis and penalty: diagonal of the penalty in the chosen coordinates; empty if not diagonal.
   std::vector<std::vector<std::vector<double>>> diagonals_;
   Matrix x_;                     ///< complete rows x coordinates
-  std::vector<int> place_of_;    ///< by coordinate of the formula's blocks: the column; -1: dropped
-  std::vector<int> parametric_;  ///< columns of the parametric part, before columns are ordered by component
+  std::vector<int> place_of_;    ///< column by coordinate of the formula's blocks; -1: dropped
+  std::vector<int> parametric_;  ///< parametric columns, before columns are sorted by component
   std::vector<std::vector<int>> rows_of_group_;
   SharedDesign out_;
 };

@@ -24,45 +24,44 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The log smoothing parameter of a term at its limit; the theta of Poisson counts.
+/// Log smoothing parameter of a term at its limit; theta of Poisson counts.
 inline constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Rows in which the same blocks of coefficients are nonzero, e.g. the cells of one lineage in a model with a
-/// smooth for each lineage. All other columns are zero in these rows.
+/// smooth for each lineage. All other columns are zero.
 struct RowGroup {
-  int begin = 0;  ///< packets [begin, end) of the design's rows
+  int begin = 0;  ///< packets [begin, end) of the design
   int end = 0;
-  std::vector<int> columns;  ///< coefficients that are nonzero in the group, ascending
-  std::vector<double> x;     ///< values of `columns`, as `LaneColumns::x`
-  /// The coefficients that no other group has, if some unpenalised combination of them is 1 in each row of
-  /// the group; otherwise empty. If all counts of such a group are zero, its curve is minus infinity.
+  std::vector<int> columns;  ///< nonzero columns, ascending
+  std::vector<double> x;     ///< values of `columns`, laid out like `LaneColumns::x`
+  /// Coefficients that no other group has, if an unpenalised combination of them is 1 in each row; otherwise
+  /// empty. If all counts of the group are zero, its curve is minus infinity.
   std::vector<int> own_curve;
-  std::vector<int> own_line;         ///< the unpenalised ones among `own_curve`, as indices in `columns`
-  std::vector<double> own_constant;  ///< the combination that is 1 in each row, as coefficients of the
-                                     ///< formula
+  std::vector<int> own_line;         ///< unpenalised elements of `own_curve`, as indices in `columns`
+  std::vector<double> own_constant;  ///< the combination that is 1 in each row, in the formula's coefficients
 };
 
-/// Coefficients that no row and no penalty connects with others, so that X'WX + S has a block for each
-/// component. In a model with a smooth and a level for each lineage, each lineage is a component.
+/// A connected component: no row or penalty couples its coefficients with others. X'WX + S is block diagonal.
+/// Example: a lineage, if each lineage has its own smooth and level.
 struct DesignComponent {
   int begin = 0;  ///< columns [begin, end)
   int end = 0;
   int first_group = 0;  ///< groups [first_group, last_group)
   int last_group = 0;
-  std::vector<int> penalties{};   ///< indices of penalties
-  std::vector<int> parameters{};  ///< smoothing parameters of these penalties, ascending
-  /// Bases of all its penalties, if some share coefficients; otherwise empty.
+  std::vector<int> penalties{};   ///< indices in `SharedDesign::penalties`
+  std::vector<int> parameters{};  ///< smoothing parameters of `penalties`, ascending
+  /// Bases of the penalties if some share coefficients; otherwise empty.
   std::vector<BlockBasis> bases{};
 };
 
-/// A penalty exp(log lambda) b'Sb on the coefficients from `begin` on, with log lambda = log smoothing
-/// parameter + offset. `parameter` is the index of the smoothing parameter; -1: log lambda is `offset`.
+/// A penalty lambda b'Sb on the coefficients from `begin` on, with log lambda = log smoothing parameter +
+/// `offset`. If `parameter` is -1, log lambda = `offset`.
 struct SharedPenalty {
   int parameter = -1;
   double offset = 0;
   int begin = 0;
-  std::vector<double> diagonal{};  ///< S if it is diagonal, as a smooth's one or two penalties are
-  Matrix dense{};                  ///< S if it is not diagonal
+  std::vector<double> diagonal{};  ///< S if diagonal
+  Matrix dense{};                  ///< S if not diagonal
   [[nodiscard]] int size() const noexcept {
     return diagonal.empty() ? dense.rows() : static_cast<int>(diagonal.size());
   }
@@ -70,43 +69,40 @@ struct SharedPenalty {
 
 class GaussianSpectrum;
 
-/// The design that all responses of `fit_many` share: the rows of the covariates, in packets of eight, and
-/// the penalties. A slot is the place of a row: lane l of packet k is slot 8 k + l.
+/// The design shared by all responses of `fit_many`: the covariates' rows in packets of eight, and the
+/// penalties. Row `lane` of packet k is in slot 8 k + lane.
 ///
-/// Coefficients are in coordinates in which a single penalty is exactly the identity on its range, two that
-/// share coefficients are diagonal, and each is exactly zero on its null space: even a lambda of e^25 costs
-/// no precision. As many functions of the parametric part as possible are nonzero in only one group, e.g. a
-/// level for each lineage in place of contrasts. `to_formula` maps coefficients to the formula's.
+/// Coordinates are chosen so that a single penalty is the identity on its range, and two penalties on the
+/// same coefficients are both diagonal. Penalties are exactly zero on their null space: even lambda = e^25
+/// costs no precision. As many parametric functions as possible are nonzero in only one group, e.g. an
+/// indicator of each lineage instead of contrasts.
 struct SharedDesign {
   Design design;  ///< terms, blocks and names of the formula
   std::int64_t table_rows = 0;
-  int rows = 0;     ///< number of complete rows
-  int packets = 0;  ///< number of packets of all groups
-  int columns = 0;  ///< number of coefficients
-  /// For each unpenalised function of the formula that has no coefficient, because other functions determine
-  /// it, a change of the formula's coefficients that changes no row. Functions of the parametric part are
-  /// dropped first.
+  int rows = 0;     ///< complete rows
+  int packets = 0;  ///< packets of all groups
+  int columns = 0;  ///< coefficients
+  /// For each dropped unpenalised function, which other functions determine: a change of the formula's
+  /// coefficients that changes no row. Parametric functions are dropped first.
   std::vector<std::vector<double>> undetermined;
   std::vector<DesignComponent> components;
   std::vector<RowGroup> groups;    ///< sorted by component
-  std::vector<int> slot_of_row;    ///< slot of each row of the table; -1: a value is missing
-  std::vector<double> offset;      ///< the offset by slot
-  std::vector<double> exp_offset;  ///< e^offset, by slot
-  std::vector<double> weight;      ///< prior weight, by slot; zero in a slot without a row
+  std::vector<int> slot_of_row;    ///< slot by row of the table; -1: a value is missing
+  std::vector<double> offset;      ///< by slot
+  std::vector<double> exp_offset;  ///< e^offset by slot
+  std::vector<double> weight;      ///< prior weight by slot; zero in a slot without a row
   std::vector<SharedPenalty> penalties;
-  int parameters = 0;  ///< number of estimated smoothing parameters
+  int parameters = 0;  ///< estimated smoothing parameters
   std::vector<std::string> parameter_names;
-  /// By parameter whose penalties share no coefficients with others: those that an infinite lambda makes
-  /// zero.
+  /// By parameter: coefficients that are zero at an infinite lambda; empty if penalties share coefficients.
   std::vector<std::vector<int>> penalised;
   std::vector<double> gram;          ///< X'WX, packed; zero between components
   SmallCholesky near_least_squares;  ///< factor of X'WX plus a small ridge
   std::vector<double> constant;      ///< coefficients whose predictor is closest to 1 in all rows
-  Matrix to_formula;                 ///< map to the formula's coefficients (rows) from those of the design
-                                     ///< (columns)
-  Matrix from_formula;               ///< the inverse of `to_formula` on its range
+  Matrix to_formula;                 ///< formula's coefficients = to_formula * coefficients
+  Matrix from_formula;               ///< inverse of `to_formula` on its range
   int null_space = 0;                ///< dimension of the unpenalised space
-  std::shared_ptr<const GaussianSpectrum> spectrum;  ///< if it was requested, and the design has one
+  std::shared_ptr<const GaussianSpectrum> spectrum;  ///< null if not requested or not available
   // For predictions, as in `FittedModel`.
   Recipe recipe;
   std::vector<std::pair<std::string, std::string>> units;
@@ -119,16 +115,15 @@ struct SharedDesign {
   }
 };
 
-/// Request for a design.
 struct SharedDesignRequest {
-  FormulaTerms formula;  ///< a response in it is ignored
-  std::string weights;   ///< an expression; empty: all weights are 1
+  FormulaTerms formula;  ///< a response is ignored
+  std::string weights;   ///< expression; empty: all weights are 1
   SuppliedKnots knots;
-  bool with_spectrum = true;  ///< whether to compute the spectrum too, for gaussian responses
+  bool with_spectrum = true;  ///< compute the spectrum, for gaussian responses
 };
 
-/// Reads the covariates and sets up the model on this rank: `workers` has a serial communicator. The same
-/// bits on every rank. Throws `Error(input)` and `Error(usage)` like a fit of the table.
+/// Reads the covariates and sets up the model on this rank. `workers` must have a serial communicator.
+/// Bitwise equal on every rank. Throws `Error(input)` and `Error(usage)` like a fit of the table.
 [[nodiscard]] SharedDesign make_shared_design(const Workers& workers, TableReader& table,
                                               const TableOptions& options,
                                               const SharedDesignRequest& request);

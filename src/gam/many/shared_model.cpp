@@ -25,7 +25,7 @@ FittedModel shared_model(const SharedDesign& design, const FormulaTerms& formula
   model.coef.assign(base::at(design.design.coef_size), 0);
   model.edf = model.coef;
   model.covariance = Matrix(design.design.coef_size, design.design.coef_size);
-  // A smoothing parameter of 0 has a finite logarithm in a model.
+  // Bounds the logarithm of a smoothing parameter of 0.
   constexpr double least = -700;
   for (const SharedPenalty& penalty : design.penalties)
     model.log_sp.push_back(penalty.parameter < 0 ? std::max(penalty.offset, least) : 0);

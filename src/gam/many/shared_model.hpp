@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The model of any response, with zeros for its results; `read_response` sets the results of one.
+/// The model shared by all responses, with zero results; `read_response` sets the results of one response.
 [[nodiscard]] FittedModel shared_model(const SharedDesign& design, const FormulaTerms& formula,
                                        const ManyOptions& options);
 

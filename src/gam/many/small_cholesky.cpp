@@ -15,7 +15,7 @@ using base::store_lanes;
 
 namespace {
 
-/// to -= factor * from, in all packets from that of element `first` on.
+/// to -= factor * from, in the packets from element `first` on.
 TESSERA_LANE_INLINE void subtract_row(double factor, const double* from, int first, int stride, double* to) {
   for (int i = first / lane_count * lane_count; i < stride; i += lane_count)
     store_lanes(to + i, load_lanes(to + i) - load_lanes(from + i) * factor);
@@ -26,7 +26,7 @@ TESSERA_LANE_INLINE void scale_row(double factor, int first, int stride, double*
     store_lanes(to + i, load_lanes(to + i) * factor);
 }
 
-/// Factors the upper triangle in place; elements below the diagonal become undefined.
+/// Factors the upper triangle in place. Elements below the diagonal become undefined.
 TESSERA_LANE_CLONES bool factor_clones(double* a, int size, int stride, double* inverse) {
   for (int k = 0; k < size; ++k) {
     double* const row = a + std::ptrdiff_t{stride} * k;

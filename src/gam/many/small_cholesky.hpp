@@ -7,12 +7,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The Cholesky factor R'R of a small matrix. Repeated calls allocate no memory. It is computed in SIMD
-/// lanes, so that the bits are the same on every processor.
+/// Cholesky factorisation R'R of a small matrix. Repeated calls do not allocate. Bitwise equal on every CPU.
 class SmallCholesky {
  public:
-  /// Factors a matrix given as `packed`, its upper triangle by rows. False if it is not numerically positive
-  /// definite.
+  /// Factors a packed matrix. False if it is not numerically positive definite.
   [[nodiscard]] bool factor(const std::vector<double>& packed, int size);
   [[nodiscard]] double log_determinant() const;
   /// x = (R'R)^-1 x.
@@ -24,7 +22,7 @@ class SmallCholesky {
 
  private:
   LaneSquare upper_;             ///< R
-  std::vector<double> inverse_;  ///< inverses of R's diagonal
+  std::vector<double> inverse_;  ///< reciprocals of the diagonal of R
   mutable LaneSquare square_;
 };
 

@@ -52,7 +52,7 @@ class SparseResponses final : public ResponseSource {
       });
       return;
     }
-    // Number of elements read at a time: some megabytes.
+    // Elements read at a time: some megabytes.
     constexpr std::int64_t at_once = std::int64_t{1} << 22;
     const std::vector<std::int64_t>& begins = matrix_.begins;
     for (std::int64_t response = responses.begin; response < responses.end;) {
@@ -70,7 +70,7 @@ class SparseResponses final : public ResponseSource {
   }
 
  private:
-  /// Writes the elements of some responses. `element` returns the row and value of an element.
+  /// Writes the elements of some responses. `element(i)` returns the row and value.
   template <class Element>
   void place(Range some, Range responses, const std::vector<std::int64_t>& begins, const ResponseColumns& to,
              const Element& element) const {

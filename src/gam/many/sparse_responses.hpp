@@ -10,10 +10,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A compressed sparse matrix (CSR or CSC) of `responses` responses and `rows` rows. The elements are in
-/// runs, one for each response (`by_response`) or for each row.
+/// A compressed sparse matrix (CSR or CSC) with a run of elements for each response (`by_response`) or row.
 struct StoredElements {
-  std::string name;  ///< the name in messages
+  std::string name;  ///< for messages
   std::int64_t rows = 0;
   std::int64_t responses = 0;
   bool by_response = true;
@@ -22,10 +21,10 @@ struct StoredElements {
   std::vector<std::int64_t> begins;  ///< first element of each run, then the number of elements
 };
 
-/// A matrix of responses. If it is stored by rows, `prepare` sorts its elements by response, in two passes
-/// over the elements, which the ranks of a node share. Up to 64 MiB, or up to a rank's part of
-/// `MemoryOptions::node_bytes`, each rank sorts in its own memory; otherwise the ranks of a node share a
-/// scratch file. Throws `Error(input)` for a matrix whose parts contradict each other.
+/// Responses in a sparse matrix. If it is stored by rows, `prepare` sorts its elements by response, in two
+/// passes over the elements. Up to 64 MiB, or up to a rank's part of `MemoryOptions::node_bytes`, each rank
+/// sorts in its own memory. Otherwise the ranks of a node share the sort in a scratch file. Throws
+/// `Error(input)` for a matrix whose parts contradict each other.
 [[nodiscard]] std::unique_ptr<ResponseSource> sparse_responses(const Workers& workers, StoredElements matrix,
                                                                MatrixNames names);
 

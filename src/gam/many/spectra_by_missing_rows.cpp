@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t bits_of_word = 64;
 
-/// The capacity of the cache: spectra of 16 MiB, at least one.
+/// Capacity of the cache: spectra of 16 MiB, at least one.
 std::size_t most_spectra(const SharedDesign& design) {
   constexpr std::size_t bytes = std::size_t{16} << 20;
   const std::size_t each = design.slots() * sizeof(double) * (at(design.columns) + 1);

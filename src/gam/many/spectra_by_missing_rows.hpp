@@ -12,14 +12,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A cache, for one thread, of spectra of a design without the rows in which a response is missing. Responses
-/// with the same missing rows share a spectrum. The oldest spectra are evicted.
+/// FIFO cache of the spectra of a design without a response's missing rows. Responses with the same missing
+/// rows share a spectrum. Not thread-safe.
 class SpectraByMissingRows {
  public:
   /// `design` must outlive this object.
   explicit SpectraByMissingRows(const SharedDesign& design);
 
-  /// The spectrum for a response, valid until the next call. `values` are by row of the table. Null if no
+  /// The spectrum for a response, valid until the next call. `values` is by row of the table. Null if no
   /// value is missing, or if the other rows have no spectrum.
   [[nodiscard]] const GaussianSpectrum* of(std::span<const double> values);
 
@@ -33,8 +33,8 @@ class SpectraByMissingRows {
   std::size_t most_entries_;
   Missing missing_;
   std::vector<Entry> entries_;
-  std::size_t last_ = 0;  ///< the entry of the last response
-  std::size_t next_ = 0;  ///< the entry to be replaced next
+  std::size_t last_ = 0;  ///< entry of the last response
+  std::size_t next_ = 0;  ///< next entry to evict
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

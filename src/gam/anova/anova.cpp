@@ -35,7 +35,7 @@ double tail_of_ratio(double f, double df, double residual_df) {
 int estimated_parameters(const Family& family) {
   int count = 0;
   for (std::size_t i = 0; i < family.parameter_count(); ++i) count += family.estimates(i) ? 1 : 0;
-  // If the scale is among the parameters, it is not counted here: mgcv counts it separately.
+  // If the scale is one of the parameters, excludes it: mgcv counts the scale separately.
   return count - (count > 0 && !family.scale_is_known() ? 1 : 0);
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of the C interface: their columns, remarks and levels.
 #include "gam/c/handles.hpp"
 #include "gam/c/structures.hpp"
 
@@ -14,7 +13,6 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// A column of an answer: numbers, or a factor.
 struct Column {
   const std::string& name;
   const std::vector<double>* numbers;  ///< null: a factor

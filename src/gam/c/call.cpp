@@ -40,7 +40,7 @@ constexpr std::chrono::milliseconds pause(20);
   throw Error(ErrorCode::interrupted, "cancelled by the caller");
 }
 
-/// Runs work on a separate thread. The caller's thread takes its progress messages, and can cancel it.
+/// Runs `work` on a second thread. The caller's thread takes progress messages, and can stop the work.
 class WorkBeside final : public FitObserver {
  public:
   WorkBeside(JobOptions options, Call::Work work) : options_(std::move(options)), work_(work) {
@@ -115,7 +115,7 @@ class WorkBeside final : public FitObserver {
   }
   void add(News one) {
     const std::scoped_lock lock(mutex_);
-    // A new activity replaces the previous one if the caller has not taken it yet.
+    // An activity message replaces the previous one if the caller has not taken the previous one yet.
     if (!one.is_line && !news_.empty() && !news_.back().is_line) news_.pop_back();
     news_.push_back(std::move(one));
     changed_.notify_one();
@@ -130,10 +130,10 @@ class WorkBeside final : public FitObserver {
   bool is_stopping_ = false;
   bool is_over_ = false;
   std::exception_ptr thrown_;
-  std::thread thread_;  // last, because it uses the members above
+  std::thread thread_;  // declared last, because the thread uses the other members
 };
 
-/// Calls the caller's callbacks on the thread that does the work: for progress, and to ask for cancellation.
+/// Calls the caller's callbacks for progress and cancellation on the thread that does the work.
 class Telling final : public FitObserver {
  public:
   Telling(tessera_gam_progress progress, tessera_gam_cancelled cancelled, void* context, StopRequest& stop)

@@ -20,15 +20,16 @@ class Call {
   /// `given` may be null. Throws `Error(usage)` for an invalid structure.
   explicit Call(const tessera_gam_call* given);
 
-  /// Sets each option in the structures that have it. Throws `Error(usage)` for an option that none has.
+  /// Sets each option in every structure that has it. Throws `Error(usage)` for an option that no structure
+  /// has.
   template <class... Options>
   void read_all(std::string_view function, Options&... options) {
     (read_options(options_, options), ...);
     refuse_unknown_options(options_, function);
   }
 
-  /// Removes the option comm and returns a duplicate of the MPI communicator that it names; empty without
-  /// that option. *Collective* over that communicator. Throws `Error(usage)` if it does not exist.
+  /// Removes the option comm and returns a duplicate of the MPI communicator that it names; empty without the
+  /// option. *Collective* over the communicator. Throws `Error(usage)` for an invalid handle, or without MPI.
   [[nodiscard]] std::optional<mpi::Communicator> take_communicator();
 
   /// Throws `Error(interrupted)` if the caller's `cancelled` returns nonzero.

@@ -41,8 +41,8 @@ struct Told {
   std::string text{};
 };
 
-/// The `Told` of every thread, by a pthread key: a thread-local object with a destructor would keep the
-/// library loaded after dlclose until its thread ends.
+/// The `Told` of every thread, freed by the destructor of a pthread key. A thread-local object with a
+/// destructor would keep the library loaded after dlclose until the thread ends.
 class ToldThreads {
  public:
   ToldThreads() : has_key_(pthread_key_create(&key_, &forget_thread) == 0) {}
@@ -101,7 +101,6 @@ thread_local Told* ToldThreads::of_thread = nullptr;
 std::atomic<std::int64_t> calls = 0;
 constexpr std::int64_t shutting_down = std::numeric_limits<std::int64_t>::min() / 2;
 
-/// Describes the exception that is currently handled.
 void describe(LastError& error, std::string_view formula) {
   try {
     throw;

@@ -10,11 +10,10 @@
 #include <string>
 #include <string_view>
 
-/// Errors of the C interface: statuses, the last error of a thread, and checks of arguments.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// Stores the exception that is currently handled as this thread's last error, and returns its status.
-/// `formula`: the text to which the position in a `FormulaError` refers.
+/// Stores the current exception as this thread's last error, and returns its status. `formula`: the text to
+/// which the position in a `FormulaError` refers.
 [[nodiscard]] int keep_error(const char* function, std::string_view formula) noexcept;
 
 /// RAII guard of a call: it prevents a shutdown of the library. Throws `Error(usage)` during a shutdown.
@@ -41,7 +40,7 @@ template <class Work>
 [[noreturn]] void refuse(const std::string& why);
 /// Throws `Error(usage)` if the argument `name` is null.
 void require(const void* argument, const char* name);
-/// Whether an array of `count` elements can exist in memory.
+/// Whether memory can hold an array of `count` elements.
 [[nodiscard]] constexpr bool is_possible(std::size_t count) noexcept {
   return count <= std::size_t{1} << 40;
 }
@@ -59,7 +58,7 @@ void require_form(std::int32_t form, const char** text);
 [[nodiscard]] std::string report_in(std::int32_t form, FunctionRef<std::string()> text,
                                     FunctionRef<std::string()> json);
 
-/// Hands a text to the caller. It stays valid until the next text of this thread. `length` may be null.
+/// Hands a text to the caller, valid until the next text of this thread. `length` may be null.
 void give(std::string text, const char** to, std::size_t* length = nullptr);
 
 }  // namespace TESSERA_NAMESPACE::gam::c

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the C interface that run a job: fits, predictions, checks and simulations.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/c/shared_rows.hpp"
@@ -21,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// Reads the options of a computation, and runs it on the CPU.
+/// Reads the options, runs `compute` in a CPU job, and returns a handle of the result.
 template <class... Options>
 tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given,
                              FunctionRef<Predictions(Job& job, FitObserver* observer)> compute,
@@ -35,7 +34,7 @@ tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given
   return handle_of(Answer{std::move(*answer)});
 }
 
-/// Appends the codes of the next part of the rows, whose list of levels may differ.
+/// Appends the codes of further rows. New levels are added to `all`.
 void append(Factor& all, const Factor& part) {
   std::vector<std::int32_t> codes;
   for (const std::string& level : part.levels) {
@@ -47,7 +46,6 @@ void append(Factor& all, const Factor& part) {
     all.codes.push_back(code < 0 ? code : codes[static_cast<std::size_t>(code)]);
 }
 
-/// Appends the predictions of the next part of the rows.
 void append(std::optional<Predictions>& all, const Predictions& part) {
   if (!all) {
     all = part;

@@ -21,7 +21,8 @@ std::string_view name_of(Kind kind) {
   return kind == Kind::table ? "table" : kind == Kind::model ? "model" : "answer";
 }
 
-/// Holds one object at a time. `generation` is that of the object; in an empty slot, that of the next object.
+/// Holds one object at a time. `generation` is part of the handle of the present object or, in an empty slot,
+/// of the next object.
 struct Slot {
   std::uint32_t generation = 0;
   Kind kind{};

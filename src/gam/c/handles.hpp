@@ -15,16 +15,15 @@
 #include <utility>
 #include <vector>
 
-/// Objects of the C interface, known to callers by handles. The handle of a closed object is not reused.
+/// Handles of objects of the C interface. The handle of a closed object is not reused.
 namespace TESSERA_NAMESPACE::gam::c {
 
 enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
 
-/// A table of results.
 struct Answer {
   Predictions table;
-  std::shared_ptr<const ManyResults> many{};  ///< results of fits with covariances, from which models of
-                                              ///< responses are made
+  std::shared_ptr<const ManyResults>
+      many{};  ///< results of `fit_many` with covariances, for `model_of` and curves; otherwise null
 };
 
 template <class Object>
@@ -40,7 +39,7 @@ inline constexpr Kind kind_of<Answer> = Kind::answer;
 [[nodiscard]] std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object);
 [[nodiscard]] std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle);
 void close_handle(Kind kind, std::uint64_t handle);
-/// Calls `change` with the object while no call uses it. Throws `Error(usage)` if a call does.
+/// Calls `change(object)` with exclusive access. Throws `Error(usage)` if a call in progress uses the object.
 void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void* object)> change);
 void close_all_handles();
 
@@ -53,9 +52,9 @@ template <class Object>
 [[nodiscard]] std::shared_ptr<const Object> object_of(std::uint64_t handle) {
   return std::static_pointer_cast<const Object>(find_handle(kind_of<Object>, handle));
 }
-/// The models of `count` handles. Throws `Error(usage)` if there is none.
+/// The models of `count` handles. Throws `Error(usage)` if `count` is 0.
 [[nodiscard]] std::vector<Model> models_of(const std::uint64_t* models, std::size_t count);
-/// The table of an answer; it stays alive like the object of `object_of`.
+/// The table of an answer. Shares ownership of the answer.
 [[nodiscard]] inline std::shared_ptr<const Predictions> table_of(std::uint64_t answer) {
   auto of = object_of<Answer>(answer);
   return {of, &of->table};

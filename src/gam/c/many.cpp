@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many models through the C interface: the caller's responses, and the results as answers.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/c/structures.hpp"
@@ -92,7 +91,6 @@ ResponseMatrix matrix_of(const tessera_gam_responses& given) {
   }
 }
 
-/// Sets the path of a matrix in a file, or the matrix in memory.
 void set_matrix(const tessera_gam_responses& given, std::string& path,
                 std::optional<ResponseMatrix>& matrix) {
   if (given.path == nullptr) {
@@ -115,7 +113,7 @@ void set_beside(const tessera_gam_responses* given, const char* name, std::strin
   set_matrix(beside, path, matrix);
 }
 
-/// In an answer, columns of numbers count as computed columns, and factors as kept columns.
+/// Numeric columns become computed columns of the answer, factors become kept columns.
 Answer answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
   Answer answer{.table = {.plan = Plan::over_hosts(rows, 1), .table_rows = rows}};
   for (Table::Column& column : columns) {
@@ -127,7 +125,7 @@ Answer answer_of(std::vector<Table::Column> columns, std::int64_t rows) {
   return answer;
 }
 
-/// The answer of fits; with covariances it keeps what the models of responses need.
+/// With covariances, the answer keeps `results`, for models of single responses and curves.
 Answer answer_of_fits(ManyResults results) {
   const std::int64_t rows = results.summary.responses;
   if (!results.shared) return answer_of(std::move(results.fits), rows);
@@ -140,7 +138,7 @@ void require_models(const Answer& fits) {
   if (!fits.many) refuse("the answer has no models: give the fits of many responses with covariances");
 }
 
-/// A result of the curves of fits, by `compute(job, fits, options)`.
+/// Implements a function of the curves of `fits`: `compute(job, results, options)` returns its table.
 template <class Options, class Compute>
 int curves_in(const char* function, tessera_gam_answer fits, const tessera_gam_call* call,
               tessera_gam_answer* answer, const Compute& compute) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of the C interface: their texts and values.
 #include "gam/c/handles.hpp"
 #include "gam/model/model.hpp"
 
@@ -29,7 +28,6 @@ struct Shape {
   std::size_t columns = 1;
 };
 
-/// A numeric value of a model, with its name in the interface.
 struct NamedValue {
   std::string_view name;
   Shape (*shape)(const Model& model);
@@ -60,7 +58,7 @@ void copy_all(const Model& model, std::span<double> to) {
   std::copy_n(values.data(), to.size(), to.begin());
 }
 
-/// A value that is a list of numbers: `list` is the member of `Model` that returns it.
+/// A value that is a list of numbers, returned by `list(model)`.
 template <auto list>
 constexpr NamedValue column(std::string_view name) {
   return {name,
@@ -187,14 +185,12 @@ constexpr NamedValue values[]{
     {"aic", of_one, copy_number<&Model::aic>},
 };
 
-/// The names of all values, as the interface lists them.
 constexpr auto value_names = [] {
   std::array<const char*, std::size(values) + 1> names{};
   std::ranges::transform(values, names.begin(), [](const NamedValue& value) { return value.name.data(); });
   return names;
 }();
 
-/// A list of texts of a model, with its name in the interface.
 struct NamedTexts {
   std::string_view name;
   std::vector<std::string> (*texts)(const Model& model);

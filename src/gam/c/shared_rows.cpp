@@ -59,10 +59,10 @@ class Exchange {
   }
 
   const mpi::Communicator& comm_;
-  std::vector<std::size_t> counts_;  ///< number of rows for each rank
+  std::vector<std::size_t> counts_;  ///< number of rows sent to each rank
 };
 
-/// The names and types of the columns, for a message.
+/// The names and types of the columns, to compare ranks.
 std::string outline_of(const Table& table) {
   std::string text;
   for (const Table::Column& column : table.columns) {

@@ -9,11 +9,10 @@
 #include <cstddef>
 #include <cstring>
 
-/// Structures of the C interface, whose size may differ between versions of the library.
+/// Access to structures of the C interface, whose size may differ between versions of the library.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// The size of a structure in its first version, which ends with the member that was then the last. Members
-/// that are added later do not change this size.
+/// The size of a structure in its first version. Do not change it when members are added.
 template <class Structure>
 constexpr std::size_t first_size = 0;
 template <>
@@ -31,10 +30,10 @@ template <>
 constexpr std::size_t first_size<tessera_gam_responses> = offsetof(tessera_gam_responses, offsets) +
                                                           sizeof(void*);
 
-/// Larger sizes are refused: no version has a structure of so many bytes.
+/// Structures with a larger `size` are refused.
 constexpr std::size_t largest_structure = 4096;
 
-/// How many bytes a structure of `size` bytes has in common with this version's structure. Throws
+/// The number of bytes that a caller's structure of `size` bytes shares with this version's structure. Throws
 /// `Error(usage)` if no version has that size.
 template <class Structure>
 [[nodiscard]] std::size_t shared_size(std::size_t size, const char* name) {
@@ -58,7 +57,7 @@ template <class Structure>
   return own;
 }
 
-/// Copies the bytes for which the caller's structure has room.
+/// Copies the members that the caller's version of the structure has.
 template <class Structure>
 void write_structure(Structure* to, Structure filled) {
   filled.size = to->size;

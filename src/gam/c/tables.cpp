@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of the C interface: their creation, columns and formats.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/data/arrow/arrow_columns.hpp"
@@ -29,7 +28,7 @@ Table& in_memory(void* object) {
   refuse("a column cannot be added to a table of a file: make a table in memory");
 }
 
-/// The number of rows of a table in memory; checked before a new column's values are read.
+/// The number of rows of a table in memory, to validate a column's length before its values are read.
 std::size_t rows_of(std::uint64_t handle) {
   std::size_t rows = 0;
   change_unused(Kind::table, handle,
@@ -54,7 +53,7 @@ LevelOrder order_of(std::int32_t given) {
   }
 }
 
-/// Adds a column to a table, and keeps the object that owns the column's memory.
+/// Adds a column to a table in memory. `owner` keeps the column's values alive.
 void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
     Table& table = in_memory(object);

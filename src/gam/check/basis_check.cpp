@@ -23,7 +23,6 @@ namespace {
 using base::at;
 
 constexpr double not_examined = std::numeric_limits<double>::quiet_NaN();
-/// Number of neighbours of a row for smooths of several variables.
 constexpr std::size_t neighbour_count = 3;
 
 const RawTerm& raw_term_of(const Design& design, const CoefBlock& block) {
@@ -35,7 +34,7 @@ const RawTerm& raw_term_of(const Design& design, const CoefBlock& block) {
 /// The numeric variables of a smooth. Empty for a smooth with factors, unless it is a factor smooth.
 std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBlock& block) {
   const std::vector<Component>& components = raw_term_of(design, block).components;
-  // The by variable comes before the variables of the margins, each of which has a list of knots.
+  // A block with more variables than lists of knots has a by variable, which is the first component.
   const std::size_t first = block.variables.size() > block.knots.size() ? 1 : 0;
   std::vector<int> out;
   for (std::size_t c = first; c < components.size(); ++c) {
@@ -54,7 +53,7 @@ void shuffle(std::span<double> values, base::RandomPlace random) {
     std::swap(values[i - 1], values[static_cast<std::size_t>(static_cast<double>(i) * random.uniform())]);
 }
 
-/// The three nearest rows of each row, by the columns' values.
+/// The nearest rows of each row, by Euclidean distance over `columns`.
 std::vector<std::array<std::size_t, neighbour_count>> nearest(
     const std::vector<std::vector<double>>& columns) {
   const std::size_t n = columns.front().size();
@@ -88,7 +87,7 @@ class BasisChecks {
               const CheckOptions& options)
       : model_(model), design_(design), rows_(std::move(rows)), residuals_(residuals), options_(options) {}
 
-  /// Checks one smooth; `smooth` is its index among the smooths.
+  /// `smooth`: index among the smooths, which selects the random stream.
   [[nodiscard]] BasisCheck check(const CoefBlock& block, std::size_t smooth) {
     BasisCheck out{block.label, block.coef_size, model_.block_edf(block), not_examined, not_examined};
     const auto covariates = covariates_of(design_, block);
@@ -109,7 +108,8 @@ class BasisChecks {
     if (covariates->size() == 1) {
       const std::vector<std::size_t> order = order_by(covariates->front());
       bool drawn = false;
-      // Shuffled residuals have a random order in any case: sort only the unshuffled ones by the variable.
+      // Only the unshuffled residuals, of the first call, are sorted by the variable: the order of shuffled
+      // ones is random anyway.
       examine([&](const std::vector<double>& values) {
         double sum = 0;
         for (std::size_t i = 1; i < values.size(); ++i) {
@@ -148,8 +148,8 @@ class BasisChecks {
     return order;
   }
 
-  /// The coordinates between which distances are measured. For a tensor product, each is scaled by the
-  /// variation of the estimate along it.
+  /// Coordinates for `nearest`. For a tensor product, each is scaled to [0, 1] times the mean absolute slope
+  /// of the estimate along it.
   [[nodiscard]] std::vector<std::vector<double>> places(const CoefBlock& block,
                                                         const std::vector<int>& covariates) {
     std::vector<std::vector<double>> columns;
@@ -184,8 +184,7 @@ class BasisChecks {
     return columns;
   }
 
-  /// Sets a smooth's by variable to 1, or to the block's level, in all rows, so that only the smooth itself
-  /// varies.
+  /// Sets the by variable to 1, or to the block's level, in all rows.
   void leave_out_by(const CoefBlock& block) {
     if (block.variables.size() <= block.knots.size()) return;
     Variable& by = rows_.variables[at(rows_.index_of(block.variables.back()))];

@@ -40,7 +40,6 @@ namespace {
 
 using base::at;
 
-/// Checks a model on rows in memory.
 class TableCheck {
  public:
   /// *Collective.*
@@ -68,7 +67,7 @@ class TableCheck {
   }
 
  private:
-  /// Indices of sums over the rows: powers of deviance residuals, and other statistics.
+  /// Indices of the sums over rows; first to fourth are powers of the deviance residual.
   enum Sum { count, first, second, third, fourth, pearson, zeros, expected_zeros, zero_variance, sum_count };
 
   [[nodiscard]] Workers workers() const { return {job_.comm(), job_.host_team()}; }
@@ -129,7 +128,7 @@ class TableCheck {
     if (distribution) out.zeros = {sums[zeros], sums[expected_zeros], std::sqrt(sums[zero_variance])};
   }
 
-  /// Adds a row to the sums, in the user's units.
+  /// Adds a row to the sums. Deviance residuals are in the user's units.
   void add_row(const RowResiduals::Residual& residual, std::size_t row, const ResponseDistribution* zero,
                std::span<double> sums, Extent& extent) const {
     const double d = residual.deviance * unit_;
@@ -149,7 +148,7 @@ class TableCheck {
     const double mean = model_.family.mean(residual.linear_predictors[0]);
     const double difference = rows_.response_factor * number(rows_.response, row) - mean;
     const double variance = model_.family.variance(mean);
-    // The variance is zero if the mean has rounded to a limit; the response is then at that limit too.
+    // Skips a mean that was rounded to the end of its range, where the variance is 0.
     if (!(variance <= 0)) sums[pearson] += prior * difference * difference / variance * unit_ * unit_;
     if (zero == nullptr) return;
     const double probability = zero->probability_of_zero(mean);
@@ -158,7 +157,7 @@ class TableCheck {
     sums[zero_variance] += probability * (1 - probability);
   }
 
-  /// The distribution of responses; empty for a quasi family, which has none.
+  /// Empty for a quasi family, which has no distribution.
   [[nodiscard]] static std::optional<ResponseDistribution> distribution_of(const FittedModel& model) {
     try {
       return ResponseDistribution(model.family, model.scale);
@@ -167,7 +166,7 @@ class TableCheck {
     }
   }
 
-  /// The row's randomised quantile residual; NaN if there is no distribution.
+  /// The randomised quantile residual; NaN if the row's distribution is unknown.
   [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
                                          std::uint64_t seed) const {
     const double y = number(rows_.response, row);
@@ -201,7 +200,8 @@ class TableCheck {
     return out;
   }
 
-  /// On rank 0: computes quartiles and basis checks from the sample.
+  /// *Collective.* Gathers a sample of rows on rank 0, which computes quartiles, quantile residuals and basis
+  /// checks.
   void check_sample(Check& out) {
     observer_.now("checking the dimensions of bases");
     const std::uint64_t seed = base::split_mix(options_.seed);
@@ -239,7 +239,7 @@ class TableCheck {
     });
   }
 
-  /// A frame of the sampled rows: two residuals, and the frame's variables.
+  /// Unpacks sampled rows: each has two residuals, then the variables of `frame_`.
   [[nodiscard]] Frame frame_of(std::span<const double> numbers, std::size_t rows) const {
     Frame out;
     out.rows = {0, static_cast<std::int64_t>(rows)};
@@ -291,9 +291,9 @@ class TableCheck {
   const Frame& frame_ = data_.frame();
   const Rows& rows_ = data_.rows();
   std::optional<ResponseDistribution> distribution_ = distribution_of(model_);
-  Design columns_;   ///< the design in terms of the formula's columns
-  double unit_ = 1;  ///< factor that converts a residual from units of the fit to the user's units
-  int group_ = -1;   ///< index of the variable that identifies the series
+  Design columns_;   ///< the design with the variable indices of `frame_`
+  double unit_ = 1;  ///< converts residuals from the fit's units to the user's
+  int group_ = -1;   ///< index of the variable `CheckOptions::series`; -1: none
   int passes_ = 0;
 };
 

@@ -22,7 +22,7 @@ using base::at;
 constexpr double no_concurvity = std::numeric_limits<double>::quiet_NaN();
 constexpr Concurvity::Values no_values{no_concurvity, no_concurvity, no_concurvity};
 
-/// A range of coefficients of one component of a linear predictor.
+/// Coefficients of one smooth, or of all parametric terms of a linear predictor.
 struct ComponentColumns {
   std::string label;
   int predictor = 0;
@@ -30,10 +30,10 @@ struct ComponentColumns {
   int size = 0;
 };
 
-/// The components of each predictor: its parametric terms, which are its first columns, and its smooths.
+/// The components of each linear predictor: its parametric terms together, then each smooth.
 std::vector<ComponentColumns> components_of(const Design& design) {
   std::vector<ComponentColumns> out;
-  bool parametric = false;  // whether the last component is one of parametric terms
+  bool parametric = false;  // whether the last component is parametric
   for (const CoefBlock& block : design.blocks) {
     const int predictor = design.predictor_of(block);
     if (!block.is_smooth() && parametric && out.back().predictor == predictor) {
@@ -53,8 +53,8 @@ double square_sum(std::span<const double> values) {
   return dot(values, values);
 }
 
-/// A maximal linearly independent subset of some columns. If columns are dependent, such as the levels of a
-/// random effect and the intercept, some directions of the triangle are mere rounding.
+/// A maximal linearly independent subset of `columns`, by pivoted QR. Columns can be dependent: for example,
+/// an intercept and the levels of a random effect.
 std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
   constexpr double least = 1e-12;
   Matrix scaled = submatrix(triangle, rows, columns);
@@ -70,7 +70,7 @@ std::vector<int> independent(const Matrix& triangle, const std::vector<int>& row
   return kept;
 }
 
-/// How much of the columns `of` lies in the span of all other columns.
+/// The concurvity of the columns `of` with the columns `others`.
 Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others,
                              const ComponentColumns& of, std::span<const double> coef) {
   if (others.empty()) return no_values;
@@ -81,14 +81,15 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
   const Matrix both = triangle_of(submatrix(triangle, rows, columns));
   const int first = static_cast<int>(by.size());
-  // The term's columns in an orthogonal basis. The first rows are their projection on the other columns.
+  // The columns `of` in an orthonormal basis, whose first vectors span the other columns: `top` is the
+  // projection on them.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));
   Concurvity::Values out{no_concurvity, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  // The largest canonical correlation, computed from a basis of the columns' span: the columns may be
-  // dependent, since a level may have fewer rows than columns.
+  // The largest canonical correlation, from independent columns only: a by level may have fewer rows than
+  // columns.
   std::vector<int> own_columns(at(of.size));
   std::iota(own_columns.begin(), own_columns.end(), of.begin);
   std::vector<int> spanning = independent(triangle, rows, std::move(own_columns));

@@ -10,9 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Concurvity (collinearity) of the smooths of a model, from the triangular factor of its model matrix, like
-/// mgcv's `concurvity` of a `gam` model. The parametric columns, if any, are the first component. Cost:
-/// O(p^3) for each component, for p coefficients in total.
+/// Concurvity as in mgcv's `concurvity`, from the triangular factor R of the model matrix. The parametric
+/// columns, if any, are the first component. Cost: O(p^3) for each component, for p coefficients in total.
 [[nodiscard]] Concurvity concurvity_of(const Design& design, std::span<const double> coef,
                                        const Matrix& triangle);
 

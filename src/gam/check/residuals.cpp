@@ -39,7 +39,7 @@ constexpr ResidualColumn all_columns[]{{"fitted", ResidualType::fitted},
                                        {"response", ResidualType::response},
                                        {"working", ResidualType::working}};
 
-/// Number of columns for `ResidualType::fit`: the first ones of the list.
+/// `ResidualType::fit` selects the first columns of `all_columns`.
 constexpr std::ptrdiff_t columns_of_fit = 4;
 
 /// Throws `Error(usage)` for a type that only families with one linear predictor have.
@@ -73,7 +73,7 @@ class ResidualsOfRows {
   explicit ResidualsOfRows(const ModelRows& rows)
       : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()) {}
 
-  /// The residual of the row at `place`, whose linear predictors are in the units of the fit.
+  /// The residual of local row `place`. `predictors`: the row's linear predictors, in the units of the fit.
   [[nodiscard]] double of(ResidualType type, std::span<const double> predictors, std::size_t place) const {
     if (type == ResidualType::deviance)
       return deviance_residual(rows_, place, predictors) / std::sqrt(rows_.prior_factor) /
@@ -125,7 +125,6 @@ class ResidualsOfRows {
   const Frame& frame_;
 };
 
-/// Copies of the design's variables. A table does not allow expressions as names, so they have other names.
 std::vector<Table::Column> variables_of_terms(const ModelRows& rows) {
   std::vector<std::string> names = rows.model().design.known_numbers();
   for (const auto& [factor, levels] : rows.model().design.known_levels()) names.push_back(factor);

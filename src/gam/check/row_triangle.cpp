@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-/// The triangular factor of two matrices stacked one above the other.
+/// R of the QR decomposition of [above; below].
 Matrix joined(const Matrix& above, Matrix below) {
   if (above.rows() == 0) return below;
   if (below.rows() == 0) return above;
@@ -29,7 +29,7 @@ Matrix joined(const Matrix& above, Matrix below) {
   return triangle_of(std::move(both));
 }
 
-/// The triangular factor of a range of local rows, computed by adding a few rows at a time.
+/// R of the local rows [begin, end), updated by `at_once` rows at a time.
 Matrix triangle_of_block(const HostDesignRows& design_rows, const Frame& frame, int columns,
                          std::size_t begin, std::size_t end) {
   const std::size_t at_once = std::clamp<std::size_t>(2 * at(columns), 256, 4096);
@@ -96,8 +96,8 @@ void TriangleTree::add_numbers(std::span<const double> numbers) {
 }
 
 Matrix TriangleTree::whole() {
-  // A triangle remains for each binary digit 1 of the number of blocks. In the order of rows the largest is
-  // first: join them from the end.
+  // One factor remains per 1 bit of the number of blocks. Lower levels have later rows, so the map order
+  // joins from the last rows to the first.
   Matrix triangle;
   for (auto& [node, one] : waiting_) triangle = triangle.cols() == 0 ? one : joined(one, std::move(triangle));
   return triangle;
@@ -119,8 +119,7 @@ Matrix row_triangle(Job& job, const Plan& plan, const Rows& rows) {
       tree.add(block.begin / plan.block(), triangle_of_block(design_rows, frame, columns, begin, end));
     });
   });
-  // Ranks have consecutive rows. First neighbouring ranks join their triangles, then pairs of ranks, and so
-  // on.
+  // A binary tree over ranks, whose rows are consecutive.
   for (int step = 1; step < comm.size(); step *= 2) {
     const bool sends = comm.rank() % (2 * step) == step;
     std::vector<double> outgoing;

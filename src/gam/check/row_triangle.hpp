@@ -13,21 +13,21 @@
 #include <utility>
 #include <vector>
 
-/// The triangular factor R of the QR decomposition of the model matrix. R keeps all digits of the columns,
-/// while a crossproduct keeps half of them.
+/// The triangular factor R of the model matrix X. Unlike the crossproduct X'X, R does not square the
+/// condition number.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Triangular factors of blocks of rows, joined in pairs: block 2k with block 2k + 1, then the results, and
-/// so on (Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012): TSQR). The pairing, and with
-/// it the bits, depends only on the block numbers. At most two factors per level wait for their partners.
+/// Tall-skinny QR: R factors of blocks of rows, joined in a binary tree, block 2k with block 2k + 1 first.
+/// The tree, and so the bits of the result, depends only on the block numbers. At most two factors per level
+/// wait for their partners. Source: Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012).
 class TriangleTree {
  public:
   /// Adds the factor of a block; it has no rows if the block has no complete row. Thread-safe.
   void add(std::int64_t block, Matrix triangle) { add({0, block}, std::move(triangle)); }
-  /// The waiting factors as numbers, for sending to another rank.
+  /// Serialises the waiting factors, for `add_numbers` on another rank.
   [[nodiscard]] std::vector<double> numbers() const;
   void add_numbers(std::span<const double> numbers);
-  /// The factor of all blocks, none of which may be missing. It has at most one row per column.
+  /// The factor of all blocks, which must all have been added. It has at most one row per column.
   [[nodiscard]] Matrix whole();
 
  private:
@@ -38,10 +38,9 @@ class TriangleTree {
   std::map<Node, Matrix> waiting_;
 };
 
-/// *Collective.* The triangular factor of the model matrix's complete rows, by one scan of the rows on the
-/// hosts of the job. The result is on rank 0, and empty on other ranks. `plan` defines the blocks. Cost: 3
-/// p^2 operations per row for p columns. Memory: some 5 p^2 numbers per thread, and two factors for each
-/// doubling of the number of blocks.
+/// *Collective.* R of the complete rows of the model matrix, by one scan of the rows on the CPU. On rank 0;
+/// empty on other ranks. `plan` defines the blocks. Cost: 3 p^2 operations per row for p columns. Memory:
+/// about 5 p^2 numbers per thread, and two factors per level of the tree.
 [[nodiscard]] Matrix row_triangle(Job& job, const Plan& plan, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

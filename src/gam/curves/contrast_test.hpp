@@ -19,17 +19,17 @@ class ContrastTest {
 
   struct Result {
     double statistic;
-    int df;  ///< rank of the inverse; 0: no contrast has a variance, and no test
+    int df;  ///< rank of V+; 0: all variances are 0, and there is no test
   };
-  /// e'V+e, with e = L'b moved towards zero by `shift`. V+ inverts V = L' covariance L on the eigenvectors
-  /// whose eigenvalues are larger than `tolerance` times the largest.
+  /// The statistic e'V+e, with e = L'b soft-thresholded by `shift`. V+ is the pseudoinverse of V = L'
+  /// covariance L, from the eigenvalues larger than `tolerance` times the largest.
   [[nodiscard]] Result result(std::span<const double> coef, const Matrix& covariance, double shift,
                               double tolerance) const;
 
  private:
   Matrix contrasts_;
-  Matrix basis_;  ///< orthonormal columns Z that span the rows of L, in which V has its eigenvectors
-  Matrix rows_;   ///< Z'L': contrasts by coefficients
+  Matrix basis_;  ///< Z: orthonormal basis of the row space of L, contrasts x rank
+  Matrix rows_;   ///< Z'L': rank x coefficients
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

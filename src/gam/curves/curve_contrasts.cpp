@@ -32,7 +32,7 @@ struct TestedCurve {
   [[nodiscard]] const std::string& label() const { return block->label; }
   [[nodiscard]] bool has_by() const { return block->variables.size() > 1; }
   [[nodiscard]] const std::string& variable() const { return block->variables[0]; }
-  /// What only one curve of a pair may have: its by variable, and the level.
+  /// By variable and level, in which the curves of a pair must differ.
   [[nodiscard]] std::string by() const { return block->variables[1] + block->by_level; }
 };
 
@@ -42,7 +42,8 @@ std::string listed_curves(const std::vector<TestedCurve>& curves) {
   return labels.empty() ? "none" : labels;
 }
 
-/// The curves of a model, with the ends that they have in the data.
+/// The curves of a model, with the range of their data. If any curve has a by variable, omits curves without
+/// one.
 std::vector<TestedCurve> curves_of(const FittedModel& model) {
   std::vector<TestedCurve> curves;
   for (const CurveExtent& extent : model.outline.curves) {
@@ -78,8 +79,8 @@ std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& opt
   if (chosen.empty())
     throw base::usage_error(
         "the models have no curve: fit again with a smooth of one number, such as s(t, by = lineage)");
-  // The start of all curves, which is 0 in tradeSeq. Its patternTest and predictSmooth begin a curve with its
-  // own data if these start later than at a hundredth of its length.
+  // The common start of all curves, which is 0 in tradeSeq. As in tradeSeq's patternTest and predictSmooth, a
+  // curve begins at its own data if the data start later than 1 % of the curve's length.
   const double root = std::ranges::min(all, {}, &TestedCurve::start).start;
   constexpr double negligible = 0.01;
   for (TestedCurve& curve : chosen) {
@@ -132,7 +133,8 @@ int points_of(const std::vector<TestedCurve>& curves, int given) {
   return 2 * most;
 }
 
-/// Rows of the model matrix on a curve, as columns: coefficients x points.
+/// Rows of the model matrix at points of a curve, transposed: coefficients x points. Other numeric by
+/// variables are 0.
 class CurveRows {
  public:
   CurveRows(Job& job, const Model& shared) : job_(job), shared_(shared) {
@@ -182,15 +184,15 @@ bool is_of_pairs(CurveTest test) {
   return test == CurveTest::diff_end || test == CurveTest::pattern || test == CurveTest::condition;
 }
 
-/// The points of a curve that a test other than condition looks at.
+/// The points of a curve for tests other than `condition`.
 std::vector<double> own_points(const TestedCurve& curve, int count, CurveTest test) {
   if (test == CurveTest::start_vs_end) return {curve.start, curve.end};
   if (test == CurveTest::diff_end) return {curve.end};
   return spaced_points(curve, count);
 }
 
-/// The points at which condition compares two curves of one variable: the knots if the coefficients are the
-/// values there, as for tradeSeq, whose contrasts are differences of coefficients.
+/// The points at which `condition` compares two curves of one variable. For cubic regression splines, whose
+/// coefficients are values at the knots, these are the knots, as in tradeSeq.
 std::vector<double> common_points(const CurvePair& pair, int count, const CurveTestOptions& options) {
   const CoefBlock& block = *pair.first.block;
   std::vector<double> points;
@@ -210,7 +212,8 @@ std::vector<double> common_points(const CurvePair& pair, int count, const CurveT
   return points;
 }
 
-/// Throws for a contrast whose value depends on the choice of the coefficients that are 0.
+/// Throws `Error(usage)` for a contrast that is not estimable, i.e. not orthogonal to `undetermined`, which
+/// spans the null space of the model matrix.
 void require_estimable(const Matrix& contrasts, const std::vector<std::vector<double>>& undetermined,
                        const std::string& test) {
   constexpr double rounding = 1e-7;
@@ -228,7 +231,6 @@ void require_estimable(const Matrix& contrasts, const std::vector<std::vector<do
   }
 }
 
-/// The matrices of given contrasts.
 std::vector<CurveContrasts> given_contrasts(const FittedModel& model,
                                             const std::map<std::string, NamedContrasts>& given) {
   const std::vector<std::string> coefficients = model.design.coef_names();
@@ -257,7 +259,6 @@ Matrix minus(Matrix a, const Matrix& b) {
   return a;
 }
 
-/// All columns but the first, minus the first.
 Matrix minus_first(const Matrix& rows) {
   Matrix out(rows.rows(), rows.cols() - 1);
   for (int j = 0; j < out.cols(); ++j) {
@@ -278,7 +279,7 @@ std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared, const
   const bool of_pairs = is_of_pairs(test);
   std::vector<TestedCurve> curves;
   std::vector<CurvePair> pairs;
-  std::vector<std::vector<double>> points;  // of each pair for condition, else of each curve
+  std::vector<std::vector<double>> points;  // by pair for `condition`, otherwise by curve
   together(job.comm(), [&] {
     curves = chosen_curves(shared.fitted(), options);
     if (of_pairs) pairs = pairs_of(curves, test);

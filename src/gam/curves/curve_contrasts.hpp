@@ -11,17 +11,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The contrasts of a curve, or of a pair of curves, or given ones.
+/// Contrasts that are tested together: of a curve, of a pair of curves, or user-defined.
 struct CurveContrasts {
   std::string name;     ///< "s(t1):l1", "s(t1):l1-s(t2):l2"
   Matrix contrasts;     ///< coefficients x contrasts
-  std::string group{};  ///< parts of one group are tested together too; empty: none
+  std::string group{};  ///< elements of one group are also tested jointly; empty: none
 };
 
-/// A curve at points.
 struct CurvePoints {
   std::string name;
-  std::string variable;  ///< along which it runs
+  std::string variable;  ///< variable of the smooth; its values are `points`
   std::vector<double> points;
   Matrix rows;  ///< coefficients x points: the model matrix, transposed
 };
@@ -30,8 +29,8 @@ struct CurvePoints {
 [[nodiscard]] std::vector<CurvePoints> curve_points(Job& job, const Model& shared,
                                                     const CurveValueOptions& options);
 
-/// *Collective.* The contrasts that a test has, from the model that all responses share. Throws like
-/// `test_curves`.
+/// *Collective.* The contrasts of a test. `shared`: the model that all responses share. Throws as
+/// `test_curves` does.
 [[nodiscard]] std::vector<CurveContrasts> curve_contrasts(Job& job, const Model& shared,
                                                           const CurveTestOptions& options);
 

@@ -16,10 +16,9 @@
 #include <string>
 #include <vector>
 
-/// The fits whose curves are tested, in a file or in memory.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The coefficients and covariances of some responses, one response after the other.
+/// Coefficients and covariances of a range of responses, concatenated by response.
 struct SomeFits {
   std::size_t size;              ///< number of coefficients
   std::vector<double> coef{};    ///< NaN for a coefficient of a curve at minus infinity
@@ -30,7 +29,7 @@ struct SomeFits {
   [[nodiscard]] Matrix covariance_of(std::size_t i) const;
 };
 
-/// The fits of all responses, of which each rank reads some.
+/// The fits of many responses. Each rank reads a range of responses.
 class CurveFits {
  public:
   CurveFits(const Model& shared, std::vector<std::string> responses);
@@ -43,7 +42,6 @@ class CurveFits {
   [[nodiscard]] SomeFits read(Range responses, bool with_covariances) const;
 
  private:
-  /// The values of a column.
   [[nodiscard]] virtual std::vector<double> column(const std::string& name, Range responses) const = 0;
   [[nodiscard]] virtual std::vector<double> packed_covariances(Range responses) const = 0;
 
@@ -53,23 +51,24 @@ class CurveFits {
 
 /// *Collective.* Fits in a file; throws `Error(input)` if it has no covariances.
 [[nodiscard]] std::unique_ptr<CurveFits> fits_of_curves(Job& job, const std::string& path);
-/// Fits in memory; throws `Error(usage)` if they have no covariances. `results` must outlive them.
+/// Fits in memory; throws `Error(usage)` if they have no covariances. `results` must outlive the returned
+/// object.
 [[nodiscard]] std::unique_ptr<CurveFits> fits_of_curves(const ManyResults& results);
 
-/// A result with a row for each response, and their names.
+/// A result with a row per response, divided among the ranks, and the column `response` of names.
 [[nodiscard]] Predictions row_of_each(const Job& job, const CurveFits& fits);
 
-/// Whether none of the coefficients that these contrasts (coefficients x contrasts) need is NaN.
+/// Whether no coefficient with a nonzero weight in `contrasts` (coefficients x contrasts) is NaN.
 [[nodiscard]] bool are_known(const Matrix& contrasts, std::span<const double> coef);
 
-/// The coefficients with 0 for those that are NaN, which known contrasts do not need.
+/// Replaces NaN by 0, for contrasts that satisfy `are_known`.
 [[nodiscard]] std::vector<double> with_zeros(std::span<const double> coef);
 
 /// The standard errors of L'b, for the columns of L (coefficients x contrasts).
 [[nodiscard]] std::vector<double> standard_errors(const Matrix& contrasts, const Matrix& covariance);
 
-/// *Collective.* The values that `of` computes, on several threads, for each of this rank's responses: for
-/// response `i` of some fits.
+/// *Collective.* Calls `of(some, i)` for each response in `mine`, on several threads, and returns the results
+/// by response. `i`: index of the response in `some`.
 using ValuesOfFit = FunctionRef<std::vector<double>(const SomeFits& some, std::size_t i)>;
 [[nodiscard]] std::vector<std::vector<double>> values_of_fits(Job& job, Range mine, const CurveFits& fits,
                                                               bool with_covariances, ValuesOfFit of);

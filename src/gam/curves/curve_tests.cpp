@@ -27,7 +27,7 @@ namespace {
 
 constexpr double untested = std::numeric_limits<double>::quiet_NaN();
 
-/// The parts of a test, and tests of several parts together: of all, and of those of each group.
+/// Tests each part, all parts jointly, and the parts of each group jointly.
 class CurveTester {
  public:
   CurveTester(std::vector<CurveContrasts> parts, const CurveTestOptions& options, bool is_log)
@@ -46,18 +46,19 @@ class CurveTester {
   }
 
   [[nodiscard]] const std::vector<CurveContrasts>& parts() const noexcept { return parts_; }
-  /// The names of the tests of several parts; that of all has none.
+  /// Group names of the joint tests; empty for the test of all parts.
   [[nodiscard]] std::vector<std::string> joint_names() const {
     std::vector<std::string> names;
     for (const JointTest& joint : joint_) names.push_back(joint.name);
     return names;
   }
-  /// Statistic, df and p value of the tests of several parts, then these and the size of each part.
+  /// Statistic, df and p-value of each joint test, then statistic, df, p-value and effect size of each part.
+  /// NaN: not tested.
   [[nodiscard]] std::vector<double> values_of(std::span<const double> coef, const Matrix& covariance) const {
     const std::size_t of_parts = 3 * joint_.size();
     std::vector<double> values(of_parts + 4 * parts_.size(), untested);
     if (std::ranges::any_of(covariance.values(), [](double one) { return std::isnan(one); })) return values;
-    // A coefficient of a curve at minus infinity is NaN: the others do not depend on it.
+    // Coefficients of a curve at minus infinity are NaN; contrasts without these coefficients can be tested.
     const std::vector<double> known = with_zeros(coef);
     std::vector<bool> tested;
     for (const CurveContrasts& part : parts_) tested.push_back(are_known(part.contrasts, coef));
@@ -79,7 +80,7 @@ class CurveTester {
  private:
   struct JointTest {
     std::string name;
-    std::vector<bool> members;  ///< of the parts
+    std::vector<bool> members;  ///< by index of the part
     ContrastTest test;
   };
 
@@ -107,7 +108,8 @@ class CurveTester {
     values[first + 1] = result.df;
     values[first + 2] = chi_squared_tail(result.statistic, result.df);
   }
-  /// The difference that a part reports.
+  /// The effect size of a part: the only estimate, or the mean (association) or median of the absolute
+  /// estimates.
   [[nodiscard]] double size_of(std::vector<double> estimates) const {
     for (double& one : estimates) one /= unit_;
     if (estimates.size() == 1) return estimates.front();
@@ -124,7 +126,7 @@ class CurveTester {
 
   std::vector<CurveContrasts> parts_;
   const CurveTestOptions& options_;
-  double unit_;  ///< of the differences, on the scale of the linear predictor
+  double unit_;  ///< log(2) for a log link, which gives log2 fold changes; otherwise 1
   std::vector<ContrastTest> tests_;
   std::vector<JointTest> joint_;
 };

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Replaces values by their standard scores; NaN is left out, and a constant has none.
+/// Replaces values by their standard scores. NaN is ignored; the scores of a constant are NaN.
 void standardise_scores(std::vector<double>& values) {
   double sum = 0;
   double count = 0;
@@ -74,7 +74,7 @@ Predictions values_of_curves(Job& job, const CurveFits& fits, const CurveValueOp
       for (std::size_t j = 0; j < etas.size(); ++j) {
         add(etas[j]);
         if (!with_bounds) continue;
-        // With a falling link, such as 1/mu, the larger predictor has the smaller mean.
+        // A decreasing link, such as 1/mu, swaps the bounds.
         const double half = std::copysign(factor * errors[j], family.derivative(etas[j]));
         add(etas[j] - half);
         add(etas[j] + half);

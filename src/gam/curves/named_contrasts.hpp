@@ -8,11 +8,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Contrasts by the name of their test, from JSON or the name of a file of it:
+/// Contrasts by test name, parsed from JSON or from a JSON file:
 ///
 ///     {"late": [{"s(t):a.5": 1, "s(t):b.5": -1}]}
 ///
-/// Throws `Error(usage)`, or `Error(input)` for a file, with the place in it.
+/// Throws `Error(usage)`, or `Error(input)` for a file; the message names the invalid field.
 [[nodiscard]] std::map<std::string, NamedContrasts> named_contrasts(const std::string& text_or_file);
 
 }  // namespace TESSERA_NAMESPACE::gam

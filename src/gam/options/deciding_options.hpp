@@ -10,7 +10,6 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The name of an option, and its value as text.
 using DecidingOption = std::pair<std::string, std::string>;
 
 /// The options on which a fit's iterates depend, for the fingerprint of a checkpoint.

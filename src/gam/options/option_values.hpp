@@ -26,7 +26,6 @@
 /// Parsing and printing of option values, by the type of the member that stores the value.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws an `Error(usage)` that names the option, its value and why it is invalid.
 [[noreturn]] void refuse(const NamedOption& given, std::string_view why);
 
 /// An option's name in lower case, with '-' between words and without leading '-'.
@@ -37,7 +36,7 @@ struct NumberRange {
   double most = std::numeric_limits<double>::infinity();
 };
 
-/// The names of the values of an enumeration, in the order of the help.
+/// Names and values of an enumeration, in the order of the help.
 template <class Value>
 struct OptionChoices;
 
@@ -145,8 +144,7 @@ void set_value(const NamedOption& given, const NumberRange&, Value& value) {
 /// without levels.
 void add_levels(std::map<std::string, std::vector<std::string>>& lists, const NamedOption& given, bool all);
 
-/// The text that `set_value` reads back as this value; for levels "dose=low,mid site=a". Empty: there is no
-/// value.
+/// The inverse of `set_value`; levels are written as "dose=low,mid site=a". Empty for an empty optional.
 template <class Value>
 [[nodiscard]] std::string text_of_value(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {
@@ -166,7 +164,6 @@ template <class Value>
   }
 }
 
-/// The kind of a value, for `OptionInfo`.
 template <class Value>
 [[nodiscard]] constexpr OptionKind option_kind_of() {
   if constexpr (std::same_as<Value, bool>)

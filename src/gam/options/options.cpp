@@ -18,16 +18,16 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The texts, limits and flags of an option in the table.
+/// Name, help and constraints of an option.
 struct Words {
   std::string_view name;
   std::string_view help;
   NumberRange range{};
-  std::string_view value{};    ///< what stands for the value in the help
-  std::string_view aliases{};  ///< another name
+  std::string_view value{};    ///< placeholder of the value in the help
+  std::string_view aliases{};  ///< an alternative name
   bool repeatable = false;
-  bool decides = false;      ///< whether a checkpoint made with another value is refused
-  bool only_if_set = false;  ///< a checkpoint names this deciding option only if it does not have its default
+  bool decides = false;      ///< the fit refuses a checkpoint with another value
+  bool only_if_set = false;  ///< for `decides`: a checkpoint stores the value only if it is not the default
 };
 
 template <class Options>
@@ -50,8 +50,8 @@ constexpr auto& member_of(auto& options) {
     return member_of<Path...>(options.*Member);
 }
 
-/// A row of the table: the option that sets `Member`, or the nested member at `Path`. Its text is parsed
-/// according to the member's type, or by `read`.
+/// The option that sets `Member`, or the nested member at `Path`. The text is parsed by the `set_value` of
+/// the member's type, or by `read`.
 template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));
@@ -81,7 +81,7 @@ constexpr auto option(Words words, decltype(Row<decltype(owner_of(Member))>::rea
   return row;
 }
 
-/// Adds one column for each use of the option: a column's name may have any characters, even commas.
+/// Each use of the option adds one column, because a column's name may contain commas.
 void add_column(std::vector<std::string>& columns, const NamedOption& given) {
   columns.push_back(given.value);
 }
@@ -618,7 +618,7 @@ void check_alone(NamedOption given, std::span<const Row<Options>> rows) {
   }
 }
 
-/// Calls `use` with each table that applies to a call.
+/// Calls `use` with each table of options in the set.
 template <class Use>
 void for_each_table(OptionSet set, const Use& use) {
   switch (set) {

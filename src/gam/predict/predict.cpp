@@ -54,7 +54,7 @@ std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTe
   return variables;
 }
 
-/// A remark on levels that the fit did not have: "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
+/// A remark such as "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
 std::string unseen_of(const ColumnReading& column) {
   std::string levels;
   for (const std::string& level : column.unseen_levels)
@@ -64,7 +64,6 @@ std::string unseen_of(const ColumnReading& column) {
                      column.unseen == 1 ? "has a level" : "have levels", column.name, levels);
 }
 
-/// The part of a table that a prediction reads.
 FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, const PredictionPlan& plan,
                          const TableOptions& options) {
   FrameRequest request;
@@ -80,15 +79,15 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   for (const Expression& offset : formula.all_offsets()) {
     if (!plan.offsets) continue;
     request.numeric.push_back(offset.text);
-    // An offset may be infinite: the mean then has a limit, e.g. no events if there is no exposure.
+    // An offset may be infinite, because the mean then has a limit: e.g. 0 for the offset log(0).
     if (std::ranges::find(request.numeric, offset.text) == request.numeric.end() - 1)
       request.unbounded.push_back(offset.text);
   }
   return request;
 }
 
-/// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0: after a fit, other ranks may
-/// lack it.
+/// *Collective.* Broadcasts the sparsity pattern of the covariance from rank 0: after a fit, other ranks may
+/// lack the pattern.
 std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
                                                      std::shared_ptr<const SparsePattern> pattern,
                                                      const Design& design) {
@@ -103,8 +102,8 @@ std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& co
   return pattern ? pattern : std::make_shared<const SparsePattern>(std::move(own));
 }
 
-/// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0: after a fit,
-/// other ranks may lack them.
+/// *Collective.* Broadcasts the coefficients and their covariance from rank 0: after a fit, other ranks may
+/// lack both.
 FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, bool with_covariance) {
   base::broadcast_values(comm, 0, model.coef, model.centring.values);
   if (!with_covariance) {
@@ -124,10 +123,10 @@ FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, b
   return model;
 }
 
-/// Adds the unseen levels of a part of the table to those of the parts before.
+/// Adds the unseen levels of one more part of the table to `sums`.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
-  // Expressions follow the columns. They may differ between parts, and are not counted.
+  // Expressions, which follow the columns, may differ between parts and are not counted.
   for (std::size_t i = 0; i < std::min(sums.size(), part.size()); ++i) {
     ColumnReading& sum = sums[i];
     const std::size_t listed = std::max(sum.unseen_levels.size(), part[i].unseen_levels.size());
@@ -136,12 +135,11 @@ void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading>
     levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
     sum.unseen_levels.assign(levels.begin(), levels.end());
     sum.more_unseen = sum.more_unseen || part[i].more_unseen;
-    // If some levels were not listed, list no more than for a single part.
+    // An incomplete list is no longer than the list of a single part.
     if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
   }
 }
 
-/// Predicts the rows of a table, one part at a time.
 class TablePrediction {
  public:
   /// *Collective.*
@@ -170,7 +168,6 @@ class TablePrediction {
     add_far_fields({comm, job.host_team()}, plan_.design, rows());
   }
 
-  /// Number of rows of the table.
   [[nodiscard]] std::int64_t rows() const { return table_->rows(); }
   [[nodiscard]] std::vector<std::string> remarks() const {
     std::vector<std::string> remarks;
@@ -187,7 +184,7 @@ class TablePrediction {
     return remarks;
   }
 
-  /// *Collective.* The number of rows in a part that fits into memory, the same on every rank.
+  /// *Collective.* Number of rows of a part that fits into memory; equal on all ranks.
   [[nodiscard]] std::int64_t rows_of_part() const {
     const mpi::Communicator& comm = job_.comm();
     if (options_.rows_at_once > 0) return options_.rows_at_once;
@@ -196,7 +193,8 @@ class TablePrediction {
     const std::int64_t bytes_of_row = 16 * std::ssize(request_.variables) + 24 * std::ssize(kept_.variables) +
                                       8 * columns + (on_hosts_alone() ? 0 : 16) + 16;
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
-    // Only a given limit includes the text of a compressed table; measured free memory already excludes it.
+    // A given memory limit includes the text of a compressed table; measured free memory already excludes the
+    // text.
     const std::int64_t kept = options_.node_bytes ? table_->kept_bytes() : 0;
     const std::int64_t share = share_memory(comm, wanted + kept, options_.node_bytes).bytes - kept;
     const std::int64_t own = wanted <= share ? 1 : wanted / std::max<std::int64_t>(share, 1) + 1;
@@ -204,7 +202,7 @@ class TablePrediction {
     return std::max<std::int64_t>((rows() - 1) / parts + 1, 1);
   }
 
-  /// *Collective.* The predictions of some rows.
+  /// *Collective.*
   [[nodiscard]] Predictions predict(Range rows) {
     for (;;) {
       try {
@@ -259,8 +257,8 @@ class TablePrediction {
     return out;
   }
 
-  /// *Collective.* Throws if predictions of this many rows do not fit into memory. Draws the coefficients, at
-  /// the first call.
+  /// *Collective.* Throws if predictions of this many rows do not fit into memory. The first call also draws
+  /// the coefficients.
   void prepare_room(std::int64_t rows) {
     const mpi::Communicator& comm = job_.comm();
     const bool draws = options_.draws > 0 && draws_.empty();
@@ -290,7 +288,7 @@ class TablePrediction {
     }
   }
 
-  /// *Collective.* Adds the columns of the table that are to be copied.
+  /// *Collective.* Copies the columns of `kept_` from the table.
   void keep(Range rows, Predictions& out) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(out.plan);
@@ -341,7 +339,7 @@ class TablePrediction {
           job_, out.plan, rows, plan_.posterior,
           [&](std::size_t first, std::span<const Prediction> predictions) { put(first, predictions, out); });
     std::vector<Prediction> predictions = predict_rows(job_, out.plan, rows, plan_.posterior);
-    if (model_.coef.empty()) {  // without coefficients nothing is uncertain
+    if (model_.coef.empty()) {  // the standard error is 0
       for (Prediction& one : predictions) one.se = std::isnan(one.fit) ? one.fit : 0;
     }
     const std::int64_t rows_of_run = response_ ? 1 << 8 : 1 << 16;
@@ -356,8 +354,8 @@ class TablePrediction {
         });
   }
 
-  /// Predictions of a family with several linear predictors on the scale of the response, with standard
-  /// errors by the delta method: the square root of g'V g, where g is the gradient by the coefficients.
+  /// Predictions on the scale of the response for several linear predictors. Standard errors by the delta
+  /// method: sqrt(g'Vg), with the gradient g with respect to the coefficients.
   void respond(const Rows& rows, Predictions& out) const {
     const SeveralFamily& family = *model_.family.several();
     const auto predictors = at(family.predictors());
@@ -404,8 +402,8 @@ class TablePrediction {
     });
   }
 
-  /// The outputs of the family, such as probabilities of classes, at one linear predictor, with standard
-  /// errors by the delta method.
+  /// Outputs of a family with one linear predictor, such as class probabilities, with standard errors by the
+  /// delta method.
   void put_outputs(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     const std::size_t columns = plan_.names.size();
     std::vector<double> values(columns);
@@ -420,8 +418,7 @@ class TablePrediction {
     }
   }
 
-  /// Bounds between which a new response of a family with several linear predictors lies, in the last
-  /// columns.
+  /// Stores the prediction interval of a family with several linear predictors in the last two columns.
   void put_interval(std::size_t row, std::span<const double> eta, Predictions& out) const {
     const bool missing = std::ranges::any_of(eta, [](double one) { return std::isnan(one); });
     for (const bool upper : {false, true}) {
@@ -431,7 +428,7 @@ class TablePrediction {
     }
   }
 
-  /// Stores predictions, given row by row, in the columns, beginning at row `first`.
+  /// Stores row-major predictions in the columns, from row `first` on.
   void put(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     const std::size_t terms = at(plan_.posterior.terms.columns());
     for (std::size_t t = 0; t < terms; ++t) {
@@ -454,7 +451,7 @@ class TablePrediction {
           const double low = one.fit - quantile_ * one.se;
           const double high = one.fit + quantile_ * one.se;
           if (!to_mean) return upper ? high : low;
-          // A link may be decreasing: order the ends.
+          // A decreasing link swaps the bounds.
           const auto [least, most] = std::minmax({family.mean(low), family.mean(high)});
           return upper ? most : least;
         });
@@ -462,7 +459,6 @@ class TablePrediction {
     }
   }
 
-  /// Bounds between which a new response lies, in the last columns.
   void put_intervals(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     for (const bool upper : {false, true}) {
       double* to = (out.columns.end() - (upper ? 1 : 2))->values.data() + first;
@@ -471,7 +467,6 @@ class TablePrediction {
     }
   }
 
-  /// Number of output columns for each term, or for the sum of all terms.
   [[nodiscard]] std::size_t columns_of_term() const {
     return 1 + (options_.standard_errors ? 1 : 0) + (options_.interval > 0 ? 2 : 0);
   }
@@ -479,11 +474,10 @@ class TablePrediction {
   [[nodiscard]] std::int64_t column_count() const {
     return options_.draws > 0 && !plan_.design_rows ? options_.draws : std::ssize(names());
   }
-  /// Whether the names of the plan are suffixes of predictions.
+  /// Whether `plan_.names` are suffixes of column names.
   [[nodiscard]] bool has_suffixes() const {
     return !plan_.terms && !plan_.design_rows && !plan_.names.empty();
   }
-  /// Names of the output columns.
   [[nodiscard]] std::vector<std::string> names() const {
     if (plan_.design_rows) return plan_.names;
     std::vector<std::string> names;
@@ -514,7 +508,7 @@ class TablePrediction {
     return plan_.posterior.terms.count > 0 || plan_.terms || plan_.design_rows || options_.draws > 0 ||
            crossed();
   }
-  /// Whether variances depend on pairs of levels: only the CPU can look these up.
+  /// Whether variances depend on pairs of levels (crossed random effects), which only the CPU supports.
   [[nodiscard]] bool crossed() const {
     return !plan_.terms && !plan_.posterior.covariance.empty() &&
            plan_.design.parted_columns.runs().size() > 1;
@@ -526,7 +520,7 @@ class TablePrediction {
       if (column.unseen > 0) throw base::input_error("{}: {}", source_.name, unseen_of(column));
     }
   }
-  /// How a prediction treats rows with an unseen level of a variable, in words.
+  /// In words, how rows with an unseen level of `variable` are predicted.
   [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";
@@ -535,12 +529,11 @@ class TablePrediction {
     return options_.new_levels == NewLevels::population ? "predicted without its effects"
                                                         : "predicted without that random effect";
   }
-  /// Sets the results of rows whose predictor is minus infinity: only the limit is known, not its
-  /// uncertainty.
+  /// Sets rows whose linear predictor is minus infinity to the limit; standard errors and bounds are NaN.
   void leave_out_absent(const Rows& rows, Predictions& out) const {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-    // In families whose predictor may be minus infinity, the mean tends to 0.
+    // The mean tends to 0 in all families whose linear predictor may be minus infinity.
     const double limit = options_.type == PredictionType::response ? 0 : -infinity;
     const std::size_t size = model_.coef.size();
     gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
@@ -598,10 +591,9 @@ class TablePrediction {
   std::vector<std::string> kept_names_;
   std::unique_ptr<TableReader> table_;
   std::vector<ColumnReading> unseen_;
-  std::optional<ResponseDistribution> response_;  ///< distribution for prediction intervals
-  Matrix draws_;                                  ///< draws of the coefficients, one per column
-  double quantile_ = 0;                           ///< half the width of an interval, as a number of standard
-                                                  ///< errors
+  std::optional<ResponseDistribution> response_;
+  Matrix draws_;         ///< draws of the coefficients, one per column
+  double quantile_ = 0;  ///< half width of an interval in standard errors
 };
 
 }  // namespace

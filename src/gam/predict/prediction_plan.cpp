@@ -49,7 +49,7 @@ void refuse_unknown(const std::vector<std::string>& names, const std::vector<Mod
   }
 }
 
-/// Removes the blocks that are not marked, and raw terms that no marked block uses.
+/// Removes the blocks that are not in `kept`, and raw terms that no kept block uses.
 void keep_blocks(Design& design, const std::vector<bool>& kept) {
   std::vector<CoefBlock> blocks;
   for (std::size_t b = 0; b < kept.size(); ++b) {
@@ -63,7 +63,6 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
   });
 }
 
-/// The contribution of a block to a row with an unseen level.
 enum class UnseenLevel { is_zero, is_missing };
 
 UnseenLevel effect_of_unseen_level(const Design& design, const CoefBlock& block, const std::string& factor,
@@ -98,7 +97,7 @@ class PredictionPlanner {
     if (plan_.offsets && model_.family.several() != nullptr) divide_by_predictor();
     if (responds_by_column()) plan_.names = model_.family.outputs(model_.response.levels);
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
-    // The ends of intervals and the draws are computed on the scale of the predictor.
+    // Intervals and draws need the scale of the linear predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
                                options_.prediction_interval == 0 && options_.draws == 0 &&
                                !model_.family.has_outputs();
@@ -153,7 +152,7 @@ class PredictionPlanner {
       for (const int block : term.blocks) kept[at(block)] = is_kept;
       all_parametric = all_parametric && (is_kept || term.smooth);
     }
-    // Only all coefficients of centred columns together have a meaning.
+    // Coefficients of centred columns are valid only together, so all parametric terms must be kept.
     PredictiveModel from = all_parametric && plan_.offsets && !options_.unconditional
                                ? model_.predictive()
                                : PredictiveModel{model_.design, model_.coef, model_.covariance};
@@ -202,7 +201,7 @@ class PredictionPlanner {
     }
   }
 
-  /// Assigns the columns to the terms of the plan.
+  /// One output column per requested term.
   void divide() {
     TermColumns& columns = plan_.posterior.terms;
     columns.count = static_cast<int>(asked_for_.size());
@@ -216,14 +215,15 @@ class PredictionPlanner {
     }
   }
 
-  /// Assigns the columns to the linear predictors, and names these.
+  /// One output column per linear predictor, with suffixes "", ".1", ".2", ….
   void divide_by_predictor() {
     const int predictors = model_.family.predictor_count();
     plan_.posterior.terms = columns_by_predictor(plan_.design, predictors);
     for (int p = 0; p < predictors; ++p) plan_.names.push_back(p == 0 ? "" : fmt::format(".{}", p));
   }
 
-  /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.
+  /// Variance of a centred smooth in row x for iterms: (x + m)'V(x + m), with the means m of all other
+  /// columns.
   void add_uncertainty_of_mean() {
     if (model_.coef.empty()) return;
     require_computable_covariance(model_, "standard errors of iterms");

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-/// Decides from a model and the options of a prediction what is computed for a row.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A term as in `predict.gam`: a parametric term of the formula, or a smooth. A smooth by a factor is one
@@ -34,9 +33,9 @@ struct PredictionPlan {
   Posterior posterior;
   bool terms = false;        ///< whether there is an output column per term; CPU only
   bool design_rows = false;  ///< whether the output is the rows of the model matrix; CPU only
-  bool offsets = false;      ///< whether predictions include the formula's offsets
-  /// Names of terms, or of coefficients; with several linear predictors, and of classes, the suffixes of the
-  /// output columns; else empty.
+  bool offsets = false;
+  /// Names of terms or of coefficients. For several linear predictors or classes, suffixes of column names.
+  /// Otherwise empty.
   std::vector<std::string> names;
   double constant = 0;  ///< the intercept, if no column contains it
   /// By variable: the output columns that are NaN in a row with an unseen level of the variable.
@@ -44,13 +43,13 @@ struct PredictionPlan {
   /// Coefficients of a predictor that is 1 in rows at minus infinity, and 0 in all other rows; empty: no row
   /// is at minus infinity.
   std::vector<double> absent_rows;
-  /// For each column of terms: those of its coefficients that belong to curves at minus infinity.
+  /// By term column: indices of the term's coefficients that belong to curves at minus infinity.
   std::vector<std::vector<int>> absent_of_term;
   /// Variables whose unseen levels are allowed in predicted rows.
   std::vector<std::string> unseen_is_complete;
 };
 
-/// Throws `Error(usage)` for a number that is neither a probability nor 0 (no interval).
+/// Throws `Error(usage)` unless `probability` is in [0, 1); 0 means no interval.
 void require_probability(double probability);
 
 [[nodiscard]] bool needs_covariance(const PredictOptions& options);

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// What the collectives do, for the watchdog's messages.
+/// Purpose of the collectives, for the watchdog's messages.
 constexpr const char* writing = "the writing of the predictions";
 
 OutputColumn numbers_column(const std::string& name, std::span<const double> numbers) {
@@ -25,7 +25,7 @@ OutputColumn numbers_column(const std::string& name, std::span<const double> num
   return column;
 }
 
-/// A copied column of the table, in a form that reads back as the same column.
+/// A copied column of the table, which reads back as the same column.
 OutputColumn kept_column(const Table::Column& kept) {
   if (const auto* numbers = std::get_if<std::vector<double>>(&kept.values)) {
     OutputColumn column = numbers_column(kept.name, *numbers);

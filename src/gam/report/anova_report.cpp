@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A number with `digits` significant digits; NA if it is unknown.
+/// `digits` significant digits; NaN is printed as NA.
 std::string number(double value, int digits = 6) {
   return std::isnan(value) ? "NA" : fmt::format("{:.{}g}", value, digits);
 }

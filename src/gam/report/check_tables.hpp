@@ -7,16 +7,15 @@
 
 #include <string>
 
-/// Tables of check results, for the HTML page and the text of a check.
+/// Results of `check` as tables, for the HTML page and the text report.
 namespace TESSERA_NAMESPACE::gam {
 
 /// One row per smooth: k', edf, k-index and its p-value.
 [[nodiscard]] TextTable basis_table(const Check& check);
-/// "all 400 rows, 400 permutations, seed 1": the sample of the basis check.
+/// The sample of the basis check in words, such as "all 400 rows, 400 permutations, seed 1".
 [[nodiscard]] std::string basis_sample_text(const Check& check, const CheckOptions& options);
 /// One row per term: concurvity (worst, observed, estimate) with all other terms.
 [[nodiscard]] TextTable concurvity_table(const Concurvity& concurvity);
-/// The proportion of quantile residuals outside their 95 % band.
 [[nodiscard]] double share_outside(const QuantileResiduals& own);
 
 }  // namespace TESSERA_NAMESPACE::gam

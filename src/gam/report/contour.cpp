@@ -13,13 +13,12 @@ struct Point {
   double x, y, z;
 };
 
-/// The point where the surface crosses the level between two corners, one of which is above the level.
 Point crossing(const Point& a, const Point& b, double level) {
   const double t = (level - a.z) / (b.z - a.z);
   return {a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), level};
 }
 
-/// Adds the segments of one cell, whose corners are given in order around it.
+/// Adds the segments of one cell. Corners are in cyclic order.
 void add_cell(const std::array<Point, 4>& corners, double level, Segments& out) {
   std::array<Point, 4> found{};
   std::size_t count = 0;
@@ -35,7 +34,7 @@ void add_cell(const std::array<Point, 4>& corners, double level, Segments& out) 
   if (count == 2) join(0, 1);
   if (count == 4) {
     // A saddle: corners 0 and 2 are on one side of the level, 1 and 3 on the other. The mean of the corners
-    // decides on which side the middle of the cell lies.
+    // is the value at the centre.
     const double middle = (corners[0].z + corners[1].z + corners[2].z + corners[3].z) / 4;
     const bool with_first = (middle > level) == (corners[0].z > level);
     join(0, with_first ? 1 : 3);

@@ -8,17 +8,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Segments, as pairs of end points.
+/// Line segments: elements 2i and 2i + 1 are the end points of segment i.
 struct Segments {
   std::vector<double> x;
   std::vector<double> y;
 };
 
-/// The contour of the surface `z` (x by y, at least 2 by 2) at `level`. Each grid cell that the contour
-/// crosses has one or two segments, between points on the cell's sides that are found by linear
-/// interpolation. At a saddle, the mean of the corners decides between the two possible pairs of segments. A
-/// cell with a NaN corner has no segment. Source: marching squares, after Lorensen and Cline, SIGGRAPH 1987.
-/// Pure.
+/// The contour of `z` (a row per x, a column per y) at `level`, by marching squares with linear
+/// interpolation. At a saddle, the mean of the four corners decides which sides are joined. Cells with a NaN
+/// corner are skipped. Source: Lorensen and Cline, SIGGRAPH 1987.
 [[nodiscard]] Segments contour(std::span<const double> x, std::span<const double> y, const Matrix& z,
                                double level);
 

@@ -28,8 +28,8 @@ bool has_unit_weights(const ResponseSample& sample) {
   return std::ranges::all_of(sample.weight, [](double weight) { return weight == 1; });
 }
 
-/// Finds the whole-number response with prior weight 1 that has this deviance residual; empty if there is
-/// none.
+/// Inverts the deviance residual of a whole-number response with prior weight 1. Empty if no response has
+/// this residual.
 std::optional<double> response_of(const Family& family, double mean, double residual) {
   const auto distance = [&](double y) {
     return std::copysign(std::sqrt(std::max(0.0, family.deviance(y, mean, 1))), y - mean);
@@ -48,7 +48,7 @@ std::optional<double> response_of(const Family& family, double mean, double resi
     (distance(middle) < residual ? low : high) = middle;
   }
   const double y = std::abs(distance(low) - residual) < std::abs(distance(high) - residual) ? low : high;
-  // Tolerance: residuals are rounded to six digits.
+  // The stored residuals are rounded to six digits.
   constexpr double rounding = 1e-4;
   if (!(std::abs(distance(y) - residual) <= rounding * std::max(1.0, std::abs(residual))))
     return std::nullopt;

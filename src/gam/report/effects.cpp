@@ -16,7 +16,7 @@ namespace {
 
 using base::at;
 
-/// Estimates of one block of coefficients, at any values of its components.
+/// Estimates and standard errors of one block of coefficients at given values of its variables.
 class BlockEstimates {
  public:
   BlockEstimates(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
@@ -36,13 +36,12 @@ const DesignVariable& variable_of(const Design& design, const Component& compone
   return design.variables[at(component.variable)];
 }
 
-/// Equally spaced values over the range of the data.
 std::vector<double> grid(const FittedModel& model, const SmoothAxis& axis, int points) {
   const auto [low, high] = extent_of(model, axis);
   return sequence(low, high, points);
 }
 
-/// mgcv's axis label: the edf is inserted before the first closing parenthesis.
+/// mgcv's axis label: inserts the edf before the first closing parenthesis.
 std::string title_of(const CoefBlock& block, double edf) {
   std::string title = block.label;
   const std::size_t end = title.find(')');
@@ -50,8 +49,8 @@ std::string title_of(const CoefBlock& block, double edf) {
   return title;
 }
 
-/// The combinations of levels of a parametric term or random effect. Components are in the order of raw
-/// columns. In the names, variables have the order of the formula, which is the reverse for parametric terms.
+/// Estimates at every combination of levels of a parametric term or random effect. Over the raw columns, the
+/// last component varies fastest. Names list the components in reverse order.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
   BlockEstimates term(model, block, components);
@@ -83,8 +82,7 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // The other margins are random effects, or belong to a factor smooth. Draw a line for each combination of
-  // the levels of their factors; numeric variables of these margins are 1.
+  // One line for each combination of levels of the other margins, whose numeric variables are set to 1.
   int lines = 1;
   for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;
   std::vector<double> values(margins.size(), 1.0);

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* list_name = "figures.csv";
 constexpr std::string_view list_heading = "file,checksum,figure";
-/// Maximum bytes of a file that is read: more than any figure needs.
+/// Maximum size in bytes of an existing file that is read: more than any figure needs.
 constexpr std::int64_t largest_figure = std::int64_t{1} << 28;
 
 std::string checksum(std::string_view text) {
@@ -46,7 +46,7 @@ std::optional<std::string> text_of(const std::string& path) {
   return files::read_text(path, largest_figure);
 }
 
-/// The checksums in a list of files (figures.csv), by file; empty if the text is not such a list.
+/// Parses figures.csv: checksums by file name. Empty for any other text.
 std::map<std::string, std::string, std::less<>> checksums_in(std::string_view list) {
   std::map<std::string, std::string, std::less<>> found;
   const std::vector<std::string_view> lines = base::split(list, '\n');
@@ -59,15 +59,14 @@ std::map<std::string, std::string, std::less<>> checksums_in(std::string_view li
   return found;
 }
 
-/// The files of a report's figures: NAME.svg, NAME.csv, NAME-points.csv, and figures.csv, which lists them
-/// with checksums.
+/// The files of a report's figures: NAME.svg, NAME.csv and NAME-points.csv, and their list with checksums,
+/// figures.csv.
 class FigureFiles {
  public:
   FigureFiles(std::string folder, std::span<const ReportFigure> figures);
 
-  /// Paths of the files; the list comes last.
   [[nodiscard]] std::vector<std::string> paths() const;
-  /// Throws if a file of `paths` exists and is not known to belong to a report.
+  /// Throws if a file of `paths` exists and is not in figures.csv with its present checksum.
   void refuse_others() const;
   [[nodiscard]] std::string write() const;
 
@@ -79,7 +78,7 @@ class FigureFiles {
   [[nodiscard]] std::string path_of(const File& file) const { return folder_ + '/' + file.name; }
 
   std::string folder_;
-  std::vector<File> files_;  ///< the list comes last
+  std::vector<File> files_;  ///< figures.csv comes last
 };
 
 FigureFiles::FigureFiles(std::string folder, std::span<const ReportFigure> figures)

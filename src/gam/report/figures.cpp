@@ -14,7 +14,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The style sheet of pictures.
 std::string plot_style() {
   for (const NamedHeader& text : page_texts()) {
     if (text.name == "plot.css") return text.text;
@@ -24,7 +23,7 @@ std::string plot_style() {
 
 using Palette = std::map<std::string, std::string, std::less<>>;
 
-/// Removes the first block of `:root` from a text, and returns its variables.
+/// Parses the CSS variables of the first `:root` block, and removes `text` up to the end of the block.
 Palette next_palette(std::string_view& text) {
   const std::size_t begin = text.find(":root {") + 7;
   const std::size_t end = text.find('}', begin);
@@ -41,7 +40,7 @@ Palette next_palette(std::string_view& text) {
   return palette;
 }
 
-/// Style rules with variables replaced by their values.
+/// Replaces each var(--name) by its value, an unknown variable by nothing.
 std::string resolved(std::string_view rules, const Palette& palette) {
   std::string out;
   for (;;) {

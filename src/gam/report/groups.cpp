@@ -17,7 +17,7 @@ std::vector<std::vector<std::size_t>> groups_by(std::span<const double> keys) {
   std::size_t different = 0;
   for (std::size_t i = 0; i < order.size(); ++i) different += begins(i) ? 1 : 0;
   std::vector<std::vector<std::size_t>> groups;
-  std::size_t part = 0;  // index of the last group
+  std::size_t part = 0;  // quantile bin in which the last group began
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t own = i * count / order.size();
     if (i == 0 || (begins(i) && (different <= count || own != part))) {

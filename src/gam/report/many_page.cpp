@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page about the fits of many responses.
 #include "base/at.hpp"
 #include "base/pluralised.hpp"
 #include "gam/curves/curve_contrasts.hpp"
@@ -28,17 +27,17 @@ namespace {
 
 using base::at;
 
-/// Number of responses whose curves are drawn.
+/// Maximum number of responses whose curves are drawn.
 constexpr std::size_t most_responses = 20;
 
-/// What a page tells of all responses.
+/// Columns of the results with an element per response.
 struct Overview {
   std::vector<std::string> responses;
   std::vector<std::string> status;
   std::vector<std::string> limits;
   std::vector<std::string> reason;
   std::vector<double> deviance_explained;
-  std::vector<std::pair<std::string, std::vector<double>>> p_values;  ///< of each smooth
+  std::vector<std::pair<std::string, std::vector<double>>> p_values;  ///< by label of the smooth
 };
 
 Overview overview_of(const StoredResults& stored, const Design& design) {
@@ -60,7 +59,6 @@ Overview overview_of(const StoredResults& stored, const Design& design) {
   return all;
 }
 
-/// A curve of a response with its standard errors.
 struct DrawnCurve {
   const CurvePoints& at;
   std::vector<double> fit, low, high;
@@ -83,7 +81,7 @@ class ManyPage : PageWriter {
  private:
   void ends() {
     add("<section aria-labelledby=\"ends\">\n<h2 id=\"ends\">How the fits ended</h2>\n<dl>\n");
-    // Each response has its own theta, which the title of the shared family does not know.
+    // Each response has its own theta, so the title is cut before the shared family's parameters.
     const std::string title = model_.family.title();
     fact("Family", model_.family.estimates_parameters() ? title.substr(0, title.find('(')) : title);
     fact("Rows", count_text(model_.rows));
@@ -165,7 +163,8 @@ class ManyPage : PageWriter {
     return {plot.svg(), csv_text({{"from", from}, {"responses", counts}})};
   }
 
-  /// The responses with the smallest p value of any smooth; of equal ones those with more explained deviance.
+  /// Converged responses in order of their smallest p-value over smooths, at most `most_responses`. Ties:
+  /// more explained deviance first.
   [[nodiscard]] std::vector<std::size_t> smallest() const {
     std::vector<double> least(all_.responses.size(), 2);
     for (const auto& [label, values] : all_.p_values) {

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The normal quantiles at (i - 1/2) / n, with which n sorted values are compared.
+/// Normal quantiles at (i - 1/2) / n for i = 1, …, n: the abscissae of a QQ plot.
 [[nodiscard]] inline std::vector<double> normal_scores(std::size_t n) {
   std::vector<double> scores;
   scores.reserve(n);

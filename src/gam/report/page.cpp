@@ -28,7 +28,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of plots of terms on a page: browsers struggle with more.
+/// Maximum number of term plots on a page: browsers are slow with more.
 constexpr std::size_t max_pictures = 200;
 
 class Page : PageWriter {
@@ -62,7 +62,6 @@ class Page : PageWriter {
   }
 
  private:
-  /// The effects that share a picture.
   struct Panel {
     CurvePanel curves;
     std::size_t end;  ///< index of the effect after the panel's last one
@@ -88,7 +87,7 @@ class Page : PageWriter {
     left_out(rows.size() - shown, "row", fmt::format("tessera-fit {} prints all", command));
   }
 
-  /// A number from the summary, with a true minus sign.
+  /// Replaces a leading '-' by a true minus sign.
   static std::string signed_text(std::string text) {
     if (text.starts_with('-')) text.replace(0, 1, "\u2212");
     return text;
@@ -145,7 +144,6 @@ class Page : PageWriter {
     return levels == nullptr || levels->random;
   }
 
-  /// Explains how curves and maps show the rows.
   [[nodiscard]] std::string where_rows_lie() const {
     const auto any = [&](auto is) { return std::any_of(effects_.begin(), effects_.end(), is); };
     const bool curves = !panels_.empty();
@@ -251,8 +249,8 @@ class Page : PageWriter {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
       const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
-      // The sample lacks some rows: add the cells of the outline that contain a row. The outline does not
-      // tell levels apart, so that a smooth by a factor at one level gets no cells.
+      // Occupied cells of the outline complete a partial sample, except for a by factor: the outline ignores
+      // levels.
       Places all = sampled;
       if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);
@@ -302,7 +300,7 @@ class Page : PageWriter {
   struct Residuals {
     const char* kind = "deviance";
     double scale = 1;
-    std::vector<std::size_t> rows{};  ///< indices of the residuals' rows in the sample
+    std::vector<std::size_t> rows{};  ///< indices in the sample
     std::vector<double> predictors{};
     std::vector<double> values{};
     std::string about{};
@@ -329,9 +327,8 @@ class Page : PageWriter {
     return eta;
   }
 
-  /// The residuals to plot: deviance residuals, or standardised ones for an AR1 model. For discrete
-  /// responses, whose residuals lie on a few curves, and for several linear predictors, quantile residuals if
-  /// they are known.
+  /// Standardised residuals for an AR1 model. Quantile residuals for discrete responses and several linear
+  /// predictors, if the distribution is known. Otherwise deviance residuals.
   [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
     const DataOutline& outline = model_.outline;
     Residuals out;
@@ -455,7 +452,6 @@ class Page : PageWriter {
            "means in groups of rows.");
   }
 
-  /// Residuals against each variable of the terms.
   void covariates(const Residuals& shown, const RowSample& rows) {
     const std::vector<std::string>& names = rows.covariates;
     if (names.empty()) return;
@@ -488,7 +484,6 @@ class Page : PageWriter {
     add("</section>\n");
   }
 
-  /// Adds the results of `tessera-fit check`.
   void checks() {
     add("<section aria-labelledby=\"checks\">\n<h2 id=\"checks\">Checks</h2>\n");
     if (options_.rows == nullptr) {
@@ -529,7 +524,6 @@ class Page : PageWriter {
     add("</section>\n");
   }
 
-  /// Adds plots in which discrete responses are grouped.
   void of_discrete(const ResponseSample& sample, std::string_view kind) {
     figure("residuals binned", binned_residuals(model_, sample),
            "Mean Pearson residuals in groups of rows of similar predictors. 95 % of them are in the band if "
@@ -629,7 +623,7 @@ class Page : PageWriter {
 
   const FittedModel& model_;
   const PageOptions& options_;
-  const RowSample* rows_;  ///< sample of the model's rows; null: there is none
+  const RowSample* rows_;
   std::vector<Effect> effects_;
   std::vector<Panel> panels_;
 };

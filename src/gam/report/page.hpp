@@ -17,10 +17,9 @@ struct PageOptions {
   const ReportedRows* rows = nullptr;  ///< rows to show on the page; null: none
 };
 
-/// An HTML page with the summary, each term's plot, residual checks, and the division of work in the run. It
-/// is self-contained (no script, no other file, no network), light or dark as the reader prefers, well-formed
-/// XML, and deterministic. The pictures are also returned separately, in order. Throws `Error(input)` if the
-/// run report's number of rows is not the model's. Pure.
+/// An HTML page with the summary, term plots, residual checks, and the rows and times of the run. The page is
+/// self-contained (no script, no other file), well-formed XML, and deterministic. The pictures are also
+/// returned separately. Throws `Error(input)` if the run report and the model differ in the number of rows.
 [[nodiscard]] Report report_page(const FittedModel& model, const PageOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Writes a page of figures and tables, from `head` to `foot`; the base of each kind of page.
+/// Base class of HTML pages of figures and tables. Call `head` first and `foot` last.
 class PageWriter {
  protected:
   template <class... Parts>
@@ -45,7 +45,7 @@ class PageWriter {
     if (count > 0) add("<p class=\"note\">{} more {}s are not shown: {}.</p>\n", count, what, where);
   }
 
-  /// `label`: the subject of the picture, used for its file names.
+  /// `label` names the picture and, by `figure_name`, its files.
   void figure(std::string label, Picture picture, std::string_view caption, std::string_view style = {}) {
     add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), picture.svg);
     if (!caption.empty()) add("<figcaption>{}</figcaption>\n", caption);
@@ -62,13 +62,13 @@ class PageWriter {
     return {std::move(out_), std::move(figures_)};
   }
 
-  /// Maximum number of rows of a table: browsers struggle with more.
+  /// Maximum number of rows of a table: browsers are slow with more.
   static constexpr std::size_t max_table_rows = 500;
 
  private:
   std::string out_;
   std::vector<ReportFigure> figures_;
-  std::vector<std::string> taken_;  ///< names of figures so far
+  std::vector<std::string> taken_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

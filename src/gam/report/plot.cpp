@@ -14,18 +14,16 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr double letter = 6.9;  ///< average width of a letter in the label of a tick
+constexpr double letter = 6.9;  ///< average width of a letter in a tick label
 constexpr double tick_length = 4;
 constexpr std::size_t longest_category = 26;
 
-/// A coordinate, rounded to a tenth.
 std::string px(double value) {
   std::string text = fmt::format("{:.1f}", value);
   if (text.ends_with(".0")) text.resize(text.size() - 2);
   return text == "-0" ? "0" : text;
 }
 
-/// Space for the labels of the ticks of an axis of values.
 double label_room(Interval values) {
   std::size_t longest = 0;
   for (const std::string& label : tick_labels(ticks(values.low, values.high)).texts)
@@ -33,7 +31,6 @@ double label_room(Interval values) {
   return letter * static_cast<double>(longest);
 }
 
-/// Space for the labels of the y axis.
 double label_room(const PlotAxis& axis) {
   if (axis.categories.empty()) return label_room(axis.values);
   std::size_t longest = 0;
@@ -49,7 +46,7 @@ double room_above(const PlotAxis& y) {
   return power ? 22 : 10;
 }
 
-/// Space to the left of the names in a key of lines.
+/// Layout of the key, in SVG units; `longest_key` in characters.
 constexpr double key_left = 50;
 constexpr double key_row = 17;
 constexpr double key_sample = 16;
@@ -73,7 +70,7 @@ void for_each_in_key(std::span<const std::string> names, const Put& put) {
   }
 }
 
-/// Gap between the frame and a colour scale.
+/// Layout of the colour scale, in SVG units.
 constexpr double legend_gap = 12;
 constexpr double legend_width = 10;
 constexpr double legend_tick = 3;
@@ -127,7 +124,7 @@ void Plot::x_ticks() {
   for (std::size_t i = 0; i < x_.categories.size(); ++i)
     tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
   if (!x_.categories.empty()) return;
-  // Draw as many ticks as there is space for labels.
+  // The most ticks, from 5 to 2, whose labels fit.
   std::vector<double> positions;
   TickLabels labels;
   for (int count = 5; count >= 2; --count) {

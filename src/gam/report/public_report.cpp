@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the public report interface.
 #include "base/errors.hpp"
 #include "gam/check/check_rows.hpp"
 #include "gam/data/table_source.hpp"

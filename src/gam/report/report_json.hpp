@@ -12,7 +12,6 @@ namespace TESSERA_NAMESPACE::gam {
 
 using ReportJson = nlohmann::ordered_json;
 
-/// Properties of a model, with the statistics by which models are compared.
 [[nodiscard]] ReportJson facts_json(const Model& model, const ModelFigures& figures);
 [[nodiscard]] ReportJson test_json(const TermTest& test);
 

@@ -7,10 +7,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Data from the rows of the fit that a page shows.
+/// A sample of the fit's rows, and the checks of the fit, for a report.
 struct ReportedRows {
   RowSample sample;
-  CheckOptions options{};  ///< options of the checks
+  CheckOptions options{};
   Check check{};
 };
 

@@ -48,7 +48,6 @@ Moments moments_of(std::span<const double> values) {
   return {mean, std::sqrt(squares / n)};
 }
 
-/// The box plot of the residuals of a level.
 struct Box {
   std::string level;
   double rows;
@@ -109,10 +108,10 @@ Picture residual_qq_plot(std::string_view kind, std::span<const double> residual
   std::vector<double> high;
   const std::size_t thinned = std::max<std::size_t>(1, scores.size() / 200);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    // Keeps all points at the two ends, and thins out those between them.
+    // Thins out the points of the band, except near its two ends.
     if (i % thinned != 0 && i > thinned && i + thinned + 1 < scores.size()) continue;
     band.push_back(scores[i]);
-    // The asymptotic standard error of an order statistic of a normal sample of this size.
+    // Asymptotic standard error of an order statistic of a normal sample.
     const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(scores.size());
     const double density = std::exp(-scores[i] * scores[i] / 2) / std::sqrt(2 * std::numbers::pi);
     const double error = slope * std::sqrt(p * (1 - p) / static_cast<double>(scores.size())) / density;
@@ -134,7 +133,7 @@ Picture residual_qq_plot(std::string_view kind, std::span<const double> residual
 Picture residual_histogram(std::string_view kind, std::span<const double> residuals) {
   const Interval range = range_of(residuals);
   const Interval whole = widened(range);
-  // Bars between round numbers; their number is about that of Rice's rule, 2 n^(1/3).
+  // Breaks at round numbers, about as many as by Rice's rule, 2 n^(1/3).
   const auto wanted = static_cast<int>(2 * std::cbrt(static_cast<double>(residuals.size())));
   const std::vector<double> breaks = ticks(whole.low, whole.high, std::clamp(wanted, 4, 40));
   const double step = breaks[1] - breaks[0];

@@ -24,14 +24,14 @@ using files::JsonField;
 
 constexpr int version = 2;
 constexpr const char* kind_of_report = "a run report that tessera-fit wrote";
-/// Maximum size of a run report, which has some hundred bytes per rank.
+/// Maximum size of a run report, which has a few hundred bytes per rank.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void reject(const std::string& path, const std::string& why) {
   throw base::input_error("{}: {}", path, why);
 }
 
-/// The hosts of ranks 0, 1, 2, …, by rank.
+/// Host names by rank. Sets `run.ranks` and `run.nodes`.
 std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   std::vector<std::string> hosts;
   std::set<int> nodes;
@@ -46,13 +46,12 @@ std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   return hosts;
 }
 
-/// Sets the range of the table's rows in a part.
 void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& end, std::int64_t rows) {
   part.begin = begin.whole<std::int64_t>(0, rows);
   part.end = end.whole<std::int64_t>(part.begin, rows);
 }
 
-/// Names of the devices by rank and number.
+/// Device names by rank and number on the rank.
 using DeviceNames = std::map<std::pair<std::size_t, int>, std::string>;
 
 DeviceNames devices_of(const JsonField& devices, std::size_t ranks, RunRecord& run) {
@@ -146,7 +145,6 @@ std::string plan_svg(const RunRecord& run) {
   if (!shades[0].empty()) plot.rectangles(shades[0], "part");
   if (!shades[1].empty()) plot.rectangles(shades[1], "part other");
   for (const RunRecord::Part& part : run.parts) {
-    // Writes the name, if there is space for it.
     const std::string name = fmt::format("rank {}", part.rank);
     const double share = static_cast<double>(part.end - part.begin) / rows;
     if (share * 950 > 7 * static_cast<double>(name.size()) + 12) {

@@ -9,13 +9,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The record of a run for a report, read from the file that `--run-report` wrote.
+/// The contents of a `--run-report` file that a page shows.
 struct RunRecord {
-  /// The rows that a device, or a rank on its CPU, computed.
+  /// Rows [begin, end), computed by a device or by the CPU of a rank.
   struct Part {
     int rank = 0;
     std::string host;
-    std::string device;  ///< name of the device, with its number if the rank has several; or "CPU"
+    std::string device;  ///< name, and number if the rank has several devices; or "CPU"
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
@@ -25,26 +25,25 @@ struct RunRecord {
     std::int64_t bytes = 0;
   };
 
-  std::string model;  ///< checksum of the model's file: `FittedModel::checksum`
+  std::string model;  ///< `FittedModel::checksum`
   std::string verdict;
-  std::int64_t rows = 0;   ///< number of rows of the file
+  std::int64_t rows = 0;
   std::int64_t block = 0;  ///< rows per block of the reproducible sums
   int ranks = 0;
   int nodes = 0;
   int devices = 0;
-  int threads = 0;  ///< host threads per rank
+  int threads = 0;  ///< per rank
   std::vector<Part> parts;
   std::vector<Phase> phases;
 };
 
-/// Reads and validates a run report, which is untrusted: its ranks, devices and rows must exist. Throws
-/// `Error(input)` if there is no such file, if it is not a run report or has another format, or if it is
-/// damaged; the message then names the field.
+/// Reads and validates a run report, which is untrusted. Throws `Error(input)` if the file is missing, is not
+/// a run report, has another version, or has an invalid field, which the message names.
 [[nodiscard]] RunRecord load_run_record(const std::string& path);
 
-/// The division of rows among devices and ranks, as a strip from the first row to the last.
+/// The rows of the table as a horizontal strip, divided into `parts`.
 [[nodiscard]] std::string plan_svg(const RunRecord& run);
-/// Phases in sequence on one time axis. A phase of several passes is drawn once, with its total time.
+/// Phases in sequence on one time axis. A phase of several passes is one bar of its total time.
 [[nodiscard]] std::string timeline_svg(const RunRecord& run);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -45,7 +45,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
   return needed;
 }
 
-/// A share as text; NaN, for a constant response, is printed as NA.
+/// NaN, for a constant response, is printed as NA.
 std::string share_text(double value, const char* unit) {
   return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
 }
@@ -79,7 +79,6 @@ TextTable smooth_table(const FittedModel& model) {
 
 namespace {
 
-/// The effective degrees of freedom of parametric terms that have penalties, and the values of lambda.
 TextTable penalised_table(const FittedModel& model) {
   TextTable rows{{"", "edf", "sp", ""}};
   std::size_t penalty = 0;

@@ -12,7 +12,6 @@ namespace TESSERA_NAMESPACE::gam {
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n.
 [[nodiscard]] std::string summary_text(const FittedModel& model);
 
-/// The table of coefficients, and the table of smooths.
 [[nodiscard]] TextTable coefficient_table(const FittedModel& model);
 [[nodiscard]] TextTable smooth_table(const FittedModel& model);
 

@@ -23,7 +23,6 @@ namespace {
 
 using base::at;
 
-/// Number of colours of a filled plot.
 constexpr int colour_steps = 24;
 
 struct Colour {
@@ -40,8 +39,8 @@ Colour between(const Colour& a, const Colour& b, double share) {
           a.blue + share * (b.blue - a.blue)};
 }
 
-/// Colours that are blue below zero, brown above, and pale at zero. They can be told apart with colour
-/// blindness, and are equally dark at both ends.
+/// A diverging colour scale: blue below zero, pale at zero, brown above. Safe for colour blindness, and
+/// equally dark at both ends.
 std::vector<std::string> signed_colours() {
   constexpr Colour below{33, 92, 152};
   constexpr Colour zero{246, 245, 240};
@@ -69,7 +68,6 @@ std::string standing_for(const std::string& what, const std::string& by) {
   return by.empty() ? what : fmt::format("{}, at {} = 1", what, by);
 }
 
-/// The ends of an axis of a filled plot are its outermost points.
 Interval ends_of(const std::vector<double>& values) {
   return {values.front(), values.back()};
 }
@@ -88,7 +86,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
                        const Places* places = nullptr) {
   Plot plot(std::move(text), {surface.x_variable, ends_of(surface.x)},
             {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
-  // The rectangles around points, by colour. Adjacent rectangles of the same colour are merged.
+  // Rectangles by colour. Neighbours in x of the same colour are merged.
   std::vector<std::vector<PlotRectangle>> rectangles(colours.size());
   const auto edge = [](const std::vector<double>& positions, int i) {
     const auto last = static_cast<int>(positions.size()) - 1;
@@ -125,18 +123,18 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
   return plot.svg();
 }
 
-/// Whether each line has a band, and its own colour if there are several lines.
+/// Bands need a distinct colour for each line.
 bool has_bands(const Curve& curve) {
   return curve.lines.size() <= line_colours;
 }
 
-/// The part of a label up to the level: "s(x):" of "s(x):fa".
+/// The label without by factor and level: "s(x):" of "s(x):fa".
 std::string stem_of(const Effect& effect) {
   const std::size_t end = effect.label.size() - effect.by_factor.size() - effect.by_level.size();
   return effect.label.substr(0, end);
 }
 
-/// The rows of an effect; for a smooth by a factor, only rows with its level.
+/// Indices of the sampled rows; of a smooth by a factor, only rows at the effect's level.
 std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   const auto* factor = effect.by_factor.empty() ? nullptr : column_of(rows.variables, effect.by_factor);
   std::vector<std::size_t> found;
@@ -148,8 +146,7 @@ std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   return found;
 }
 
-/// A row's Pearson residual, i.e. the weighted working residual; for a family without a variance function the
-/// working residual.
+/// The Pearson residual or, if the family has no variance function, the working residual.
 double partial_residual(const FittedModel& model, const RowSample& rows, std::size_t row) {
   const double eta = rows.linear_predictor()[row];
   const double mean = model.family.mean(eta);
@@ -159,7 +156,7 @@ double partial_residual(const FittedModel& model, const RowSample& rows, std::si
                               : difference * std::sqrt(rows.weight[row] / variance);
 }
 
-/// Maximum number of rows that a rug shows as single lines; for more, bars show counts.
+/// Maximum number of rows in a rug; more rows are drawn as a histogram.
 constexpr std::size_t longest_rug = 600;
 
 std::vector<long long> counts_of(std::span<const double> values, Interval range) {
@@ -172,8 +169,7 @@ std::vector<long long> counts_of(std::span<const double> values, Interval range)
   return counts;
 }
 
-/// Adds the rug to a panel. Adds partial residuals too, if each line belongs to one effect without a numeric
-/// by variable.
+/// Adds the rug and, if each line is one effect without a numeric by variable, partial residuals.
 void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const FittedModel& model,
               const RowSample& rows) {
   const auto* x = column_of(rows.variables, panel.curve.variable);
@@ -198,7 +194,6 @@ void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const F
   }
 }
 
-/// A picture with the levels one below the other, and the estimate and interval of each.
 std::string listed_svg(const Effect& effect, const Levels& levels) {
   std::vector<std::size_t> order(levels.names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -244,7 +239,7 @@ std::string listed_svg(const Effect& effect, const Levels& levels) {
   return plot.svg();
 }
 
-/// A picture of the estimates of many levels against normal quantiles, since random effects are normal.
+/// A QQ plot of the estimates, because random effects are normal under the model.
 std::string quantiles_svg(const Effect& effect, const Levels& levels) {
   std::vector<double> fits;
   for (const Estimate& one : levels.values) fits.push_back(one.fit);
@@ -326,7 +321,6 @@ std::string curve_svg(const CurvePanel& panel, const DataOutline& outline, std::
                 panel.partial.empty() ? "" : " and partial residuals")
           : fmt::format("{} curves, one a level, between {} and {}.", lines, number_text(range.low),
                         number_text(range.high));
-  // If there are enough colours, each line has its own, explained by a key.
   const bool coloured = lines > 1 && has_bands(curve);
   const double above = coloured ? key_height(panel.key) : 0;
   Plot plot({panel.title, description}, {curve.variable, widened(ends_of(curve.x))},

@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-/// Pictures of a model's terms, as SVG.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The curves of one picture: those of a smooth, or of all levels of its by factor.
+/// The curves of one plot: one smooth, or all levels of its by factor.
 struct CurvePanel {
   /// Partial residuals of a line, as in mgcv's plot.gam: the term's contribution to the predictor of a row,
   /// plus the row's weighted working residual.
@@ -23,53 +22,50 @@ struct CurvePanel {
     std::vector<double> x;
     std::vector<double> y;
   };
-  std::vector<std::string> key{};  ///< names of coloured lines with their degrees of freedom: "a, 4.23"
+  std::vector<std::string> key{};  ///< names of the lines, with edf for a by factor: "a, 4.23"
   std::string label;               ///< label of the smooth: "s(x)", "s(x):f"
-  std::string title;               ///< title of the y axis
-  std::string by;                  ///< a numeric by variable; empty: none
+  std::string title;
+  std::string by;  ///< name of the numeric by variable; empty: none
   Curve curve;
-  std::vector<Points> partial{};  ///< partial residuals of each line; empty: none
-  /// For successes among trials, whose residuals lie on curves: the means of partial residuals in groups of
-  /// rows with similar x, which are drawn in place of `partial`.
+  std::vector<Points> partial{};
+  /// For binomial families: means of partial residuals in groups of rows with similar x, drawn instead of
+  /// `partial`.
   std::vector<Points> means{};
-  std::vector<double> rug{};  ///< values of the sampled rows; empty: unknown
+  std::vector<double> rug{};  ///< x of the sampled rows; empty: unknown
 };
 
-/// The panel that begins with the curve at `next`. It includes the following curves of the same smooth for
-/// other levels of its factor. Sets `next` to the effect after the panel. `rows`: a sample of the rows, or
-/// null.
+/// The panel of the curve at `next`, and of the directly following curves of the same smooth at other levels
+/// of its by factor. Advances `next` past the panel. `rows`: a sample of the rows, or null.
 [[nodiscard]] CurvePanel panel_of(std::span<const Effect> effects, std::size_t& next,
                                   const FittedModel& model, const RowSample* rows);
 
-/// The extent of the curves, of partial residuals or their means, and, if each curve has a band, of the bands
-/// of two standard errors.
+/// The range of y over the curves, their bands, if drawn, and partial residuals or their means.
 [[nodiscard]] Interval extent_of(const CurvePanel& panel);
 
-/// An axis for curves of this extent, with space for the strip below them.
+/// The y axis for this range, with space below for `Plot::strip`.
 [[nodiscard]] Interval axis_of(Interval curves);
 
-/// The curves with their bands, and below them the distribution of the rows: `panel.rug`, or the counts of
-/// the outline if that is empty. `y`: the axis that several plots share.
+/// The curves with their bands, above a rug or histogram of `panel.rug` or, if `panel.rug` is empty, of the
+/// outline's counts. `y`: the y axis that several plots share; empty: the panel's own.
 [[nodiscard]] std::string curve_svg(const CurvePanel& panel, const DataOutline& outline,
                                     std::optional<Interval> y);
-/// The numbers of the plot. `partial_csv`: those of its partial residuals; empty if it has none.
 [[nodiscard]] std::string curve_csv(const CurvePanel& panel);
 [[nodiscard]] std::string partial_csv(const CurvePanel& panel);
 
-/// Positions of rows in the plane of a surface's variables.
+/// Positions of rows, in the two variables of a surface.
 struct Places {
   std::vector<double> x;
   std::vector<double> y;
 };
-/// Positions of the sampled rows of an effect; for a smooth by a factor, only rows with its level.
+/// Positions of the sampled rows; of a smooth by a factor, only rows at the effect's level.
 [[nodiscard]] Places places_of(const Effect& effect, const Surface& surface, const RowSample& rows);
-/// The centres of the cells that contain a row, of any level; empty if the outline lacks the variables.
+/// Centres of the outline's grid cells that contain a row, whatever its by level. Empty if the outline lacks
+/// a variable.
 [[nodiscard]] Places places_of(const Surface& surface, const DataOutline& outline);
-/// The surface with NaN at points that are too far from any row: the nearest row is farther than a tenth of
-/// the range of the points, as with `too.far = 0.1` in mgcv's plot.gam (exclude.too.far).
+/// Sets grid points to NaN that are farther than 0.1 from every place, in units of the ranges of x and y, as
+/// mgcv's exclude.too.far does.
 [[nodiscard]] Surface without_far(Surface surface, const Places& places);
 
-/// Two pictures with colours and contours: the estimate, and its standard error.
 struct SurfacePictures {
   std::string estimate;
   std::string standard_error;
@@ -80,7 +76,7 @@ struct SurfacePictures {
 [[nodiscard]] std::string surface_csv(const Surface& surface);
 
 /// Up to `max_listed` levels are listed with intervals of two standard errors; those of a random effect are
-/// sorted by size. More levels of a random effect are drawn against normal quantiles, as in mgcv.
+/// sorted by size. A random effect with more levels is drawn as a QQ plot, as in mgcv.
 inline constexpr std::size_t max_listed = 40;
 [[nodiscard]] std::string levels_svg(const Effect& effect, const Levels& levels);
 [[nodiscard]] std::string levels_csv(const Levels& levels);

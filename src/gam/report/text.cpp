@@ -17,7 +17,7 @@ std::size_t xml_character_bytes(std::string_view text) {
                                                                               : utf8_character_bytes(text);
 }
 
-/// Calls `use` with each character of a text; an invalid byte counts as a character.
+/// Calls `use(character, is_valid)` for each character; an invalid byte is one character.
 template <class Use>
 void for_each_character(std::string_view text, const Use& use) {
   while (!text.empty()) {

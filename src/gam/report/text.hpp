@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// as references, and invalid UTF-8 and control characters as U+FFFD.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// The first `most` UTF-8 characters of a text; if the text is longer, the last one is an ellipsis.
+/// At most `most` UTF-8 characters; a longer text is cut, and ends with an ellipsis.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 /// Number of UTF-8 characters.
 [[nodiscard]] std::size_t length_of(std::string_view text);

@@ -10,17 +10,17 @@
 /// Tables as R prints them; small p-values are printed as a bound ("<2e-16").
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows of a table; the first row is the header. The first column has names; the last column has the
-/// significance stars of p-values, or nothing.
+/// Cells by row. The first row is the header, the first column has names, and the last column has
+/// significance stars or is empty.
 using TextTable = std::vector<std::vector<std::string>>;
 
-/// The table as text, its first column left-aligned, all others right-aligned. A name takes one line.
+/// The table as text: names left-aligned and escaped by `printable`, numbers right-aligned.
 [[nodiscard]] std::string aligned(TextTable rows);
 
 [[nodiscard]] std::string_view stars(double p);
-/// R's format.pval: below the machine epsilon only a bound is meaningful.
+/// As R's format.pval: a bound if p is below the machine epsilon; NaN is printed as NA.
 [[nodiscard]] std::string p_text(double p);
-/// A statistic; NaN, for a term that was not tested, is printed as NA.
+/// NaN, of a term that was not tested, is printed as NA.
 [[nodiscard]] std::string statistic_text(double value);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -27,7 +27,6 @@ struct TickStep {
   }
 };
 
-/// The round step whose ratio to `wanted` is nearest to 1.
 TickStep nearest_step(double wanted) {
   const int power = static_cast<int>(std::floor(std::log10(wanted)));
   TickStep best{1, power};
@@ -44,8 +43,7 @@ TickStep nearest_step(double wanted) {
 
 std::vector<double> ticks_of(double low, double high, double count) {
   const TickStep step = nearest_step((high - low) / count);
-  // The tolerance keeps a tick at an end of the interval, where the quotient may be rounded to the wrong
-  // side.
+  // The tolerance keeps a tick at an end of the interval in spite of rounding.
   const double first = std::ceil(low / step.times(1) - 1e-9);
   const double last = std::floor(high / step.times(1) + 1e-9);
   std::vector<double> out;

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-/// Texts in CSV.
 namespace tessera::base {
 
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {

@@ -18,11 +18,11 @@
 
 namespace tessera::base {
 
-/// A file descriptor closed with its owner. A function that fails sets `errno`.
+/// RAII owner of a file descriptor. Functions that fail set `errno`.
 class Descriptor {
  public:
   Descriptor() = default;
-  /// Takes over the result of `open`. A negative number means that no file is open.
+  /// Takes ownership of the result of `open`; a negative number means that no file is open.
   explicit Descriptor(int number) noexcept : number_(number) {}
   ~Descriptor() { (void)close(); }
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
@@ -36,7 +36,6 @@ class Descriptor {
   /// Closes the file. False on failure: some file systems report write errors only now.
   [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
-  /// The current status of the file.
   [[nodiscard]] std::optional<struct stat> status() const noexcept {
     struct stat status {};
     return ::fstat(number_, &status) == 0 ? std::optional(status) : std::nullopt;
@@ -47,7 +46,6 @@ class Descriptor {
     return write_all(bytes,
                      [&](std::string_view left) { return ::write(number_, left.data(), left.size()); });
   }
-  /// Writes all bytes, from byte `offset` of the file on.
   [[nodiscard]] bool write_at(std::int64_t offset, std::string_view bytes) const noexcept {
     return write_all(bytes, [&](std::string_view left) {
       const std::size_t written = bytes.size() - left.size();
@@ -55,7 +53,8 @@ class Descriptor {
     });
   }
 
-  /// Flushes written data to disk. EINVAL counts as success: that file system has nothing to flush.
+  /// Flushes written data to disk. EINVAL, from pipes and other files that cannot be flushed, counts as
+  /// success.
   [[nodiscard]] bool flush() const noexcept {
     int flushed = 0;
     do flushed = ::fsync(number_);
@@ -63,8 +62,8 @@ class Descriptor {
     return flushed == 0 || errno == EINVAL;
   }
 
-  /// Fills `buffer` from byte `offset` on, and returns the number of bytes: less than its size only at the
-  /// end of the file. Empty if it cannot be read.
+  /// Reads into `buffer` from byte `offset`. Returns the number of bytes read, less than the buffer's size
+  /// only at the end of the file; empty on failure.
   [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t offset,
                                                    std::span<char> buffer) const noexcept {
     std::size_t got = 0;
@@ -79,8 +78,8 @@ class Descriptor {
     return got;
   }
 
-  /// Reads the file from beginning to end, at most `max_bytes`. The reported size is not used: it is 0 for
-  /// files of /proc, and other files may grow. Empty if the file cannot be read.
+  /// Reads the file from beginning to end, at most `max_bytes`. Ignores the size that `fstat` reports, which
+  /// is 0 for files of /proc; other files may grow. Empty on failure.
   [[nodiscard]] std::optional<std::string> read_text(
       std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) const {
     constexpr std::size_t step = std::size_t{1} << 16;

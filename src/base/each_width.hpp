@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Includes the header TESSERA_TEXT for each register width, in a namespace of its own (see base/vectors.hpp).
+// Includes the header TESSERA_TEXT for each register width, in a separate namespace (see base/vectors.hpp).
 // All functions of that header are marked TESSERA_TARGET. They must not inline functions of other headers
 // that use vectors: GCC would lower those vectors to scalars before it knows the width. TESSERA_LANES is the
 // width, for instructions that exist at one width only.

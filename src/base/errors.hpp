@@ -9,13 +9,11 @@
 
 namespace tessera::base {
 
-/// An `Error(usage)` with a message made by `fmt::format`.
 template <class... Values>
 [[nodiscard]] Error usage_error(fmt::format_string<Values...> message, Values&&... values) {
   return {ErrorCode::usage, fmt::format(message, std::forward<Values>(values)...)};
 }
 
-/// An `Error(input)` with a message made by `fmt::format`.
 template <class... Values>
 [[nodiscard]] Error input_error(fmt::format_string<Values...> message, Values&&... values) {
   return {ErrorCode::input, fmt::format(message, std::forward<Values>(values)...)};

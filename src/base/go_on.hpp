@@ -11,7 +11,7 @@ namespace detail {
 inline thread_local FunctionRef<void()> check_of_thread;
 }  // namespace detail
 
-/// While the object exists, `go_on` calls `check` on this thread, and on threads of teams that work for it.
+/// While the object exists, `go_on` calls `check` on this thread, and on the worker threads of its teams.
 /// `check` throws to abandon the work.
 class Abandonable {
  public:
@@ -24,13 +24,13 @@ class Abandonable {
   FunctionRef<void()> before_;
 };
 
-/// The check of this thread; null if its work cannot be abandoned.
+/// Null if this thread's work cannot be abandoned.
 [[nodiscard]] inline FunctionRef<void()> check_of_thread() noexcept {
   return detail::check_of_thread;
 }
 
-/// A cancellation point. Long work calls it before each step of some milliseconds, and so need not receive a
-/// stop request as an argument.
+/// A cancellation point. Long computations call it every few milliseconds, and need no stop token as an
+/// argument.
 inline void go_on() {
   if (detail::check_of_thread) detail::check_of_thread();
 }

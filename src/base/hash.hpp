@@ -10,12 +10,11 @@ namespace tessera::base {
 /// 64-bit FNV-1a (Fowler, Noll, Vo). It detects accidental changes, not forgery.
 inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
 
-/// One step: a byte, or, if speed matters more than the published value, a word.
+/// One FNV-1a step. `value` is a byte; a word is faster, but gives a hash other than the published one.
 [[nodiscard]] constexpr std::uint64_t fnv1a_step(std::uint64_t hash, std::uint64_t value) noexcept {
   return (hash ^ value) * 0x100000001b3u;
 }
 
-/// The hash of all bytes, starting from `hash`.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view bytes,
                                             std::uint64_t hash = fnv1a_start) noexcept {
   for (const char c : bytes) hash = fnv1a_step(hash, static_cast<unsigned char>(c));

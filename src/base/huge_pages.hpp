@@ -9,8 +9,8 @@
 
 namespace tessera::base {
 
-/// Requests pages of 2 MiB for memory that was not written to yet: with pages of 4 KiB the page faults would
-/// cost more than filling the memory. Does nothing for less than 2 MiB.
+/// Requests 2 MiB pages for memory that was not written to yet: page faults of 4 KiB pages cost more than
+/// filling the memory. Does nothing for less than 2 MiB.
 inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
@@ -21,7 +21,7 @@ inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
     (void)::madvise(static_cast<std::byte*>(memory) + (first - begin), last - first, MADV_HUGEPAGE);
 }
 
-/// Gives an empty vector this size, with zeros.
+/// `values` must be empty; the new elements are zero.
 template <class T>
 void resize_in_huge_pages(std::vector<T>& values, std::size_t size) {
   values.reserve(size);

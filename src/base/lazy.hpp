@@ -7,8 +7,8 @@
 
 namespace tessera::base {
 
-/// An object that the first thread to use it constructs. Other threads wait meanwhile; after the
-/// construction, access takes no lock. If the construction throws, the next access tries again. Thread-safe.
+/// An object constructed on first use. Concurrent users wait for the constructor; later accesses take no
+/// lock. If the constructor throws, the next access tries again. Thread-safe.
 template <typename T>
 class Lazy {
  public:
@@ -23,7 +23,6 @@ class Lazy {
     }
     return *owned_;
   }
-  /// The object if it exists, else null.
   [[nodiscard]] T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
 
  private:

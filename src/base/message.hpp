@@ -16,14 +16,14 @@
 ///     base::broadcast_values(comm, 0, header.columns, header.quotes, size);
 namespace tessera::base {
 
-/// A message that is either being written, or being read from the front.
+/// A message that is either written, or read from the front.
 class Message {
  public:
   Message() = default;
   explicit Message(std::string_view read) : rest_(read), reads_(true) {}
 
   [[nodiscard]] const std::string& written() const noexcept { return written_; }
-  /// Not inlined, since every member of every structure calls it.
+  /// Not inlined, to limit code size: every member of every structure calls it.
   [[gnu::noinline]] void move(void* bytes, std::size_t count) {
     if (!reads_) written_.append(static_cast<const char*>(bytes), count);
     if (!reads_ || count == 0) return;
@@ -37,7 +37,7 @@ class Message {
   bool reads_ = false;
 };
 
-/// A type that is one piece of memory without pointers.
+/// A type whose object representation can be copied between ranks.
 template <class Value>
 constexpr bool is_plain =
     std::is_trivially_copyable_v<Value> && !std::is_pointer_v<Value> && !requires(Value & value) {
@@ -78,7 +78,7 @@ void broadcast_values(const Communicator& comm, int root, Values&&... values) {
   if (comm.rank() != root) (base::exchange(message, values), ...);
 }
 
-/// *Collective.* The value of each rank.
+/// *Collective.* The values of all ranks, by rank.
 template <class Communicator, class Value>
 [[nodiscard]] std::vector<Value> allgather_values(const Communicator& comm, Value mine) {
   Message written;

@@ -11,8 +11,8 @@
 /// no effect.
 namespace tessera::base {
 
-/// Removes the number at the front of `text`, and returns it. If there is no number in range, returns nothing
-/// and leaves `text` unchanged.
+/// Removes the number at the front of `text` and returns it. Empty, with `text` unchanged, if there is no
+/// number in range.
 template <class Number>
 [[nodiscard]] std::optional<Number> take_number(std::string_view& text) noexcept {
   Number number{};
@@ -22,7 +22,7 @@ template <class Number>
   return number;
 }
 
-/// The number that `text` consists of; empty for any other text.
+/// The number if it is the whole `text`, else empty.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) noexcept {
   const auto number = take_number<Number>(text);

@@ -8,11 +8,10 @@
 
 #include "base/number.hpp"
 
-/// Packs a list of texts into one text. Each is preceded by its length, so that different lists give
+/// Packs a list of texts into one text. Each text is preceded by its length, so that different lists give
 /// different results.
 namespace tessera::base {
 
-/// Delimiters of a packed text.
 struct Packing {
   char after_length;
   std::string_view after_text;
@@ -27,7 +26,8 @@ inline void pack(std::string& all, std::string_view text, Packing packing) {
   all += packing.after_text;
 }
 
-/// Removes a number and the following character from the front; empty for any other text.
+/// Removes a number and the delimiter `behind` from the front of `rest`. Empty, with `rest` unchanged, if
+/// they are missing.
 [[nodiscard]] inline std::optional<std::size_t> unpack_number(std::string_view& rest, char behind) {
   std::string_view left = rest;
   const auto number = take_number<std::size_t>(left);
@@ -36,7 +36,7 @@ inline void pack(std::string& all, std::string_view text, Packing packing) {
   return number;
 }
 
-/// Removes a packed text from the front; empty if there is no complete one.
+/// Removes a packed text from the front; empty if the text is incomplete.
 [[nodiscard]] inline std::optional<std::string_view> unpack(std::string_view& rest, Packing packing) {
   const auto size = unpack_number(rest, packing.after_length);
   if (!size || *size > rest.size() || !rest.substr(*size).starts_with(packing.after_text))

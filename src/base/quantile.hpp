@@ -7,7 +7,8 @@
 
 namespace tessera::base {
 
-/// The p-quantile of at least one sorted number, by R's type 7.
+/// The p-quantile of a non-empty sorted sample, by linear interpolation (type 7 of Hyndman and Fan, R's
+/// default).
 [[nodiscard]] inline double quantile(std::span<const double> sorted, double p) {
   const double place = p * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);

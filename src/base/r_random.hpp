@@ -31,7 +31,8 @@ class RRandom {
 };
 
 inline RRandom::RRandom(std::uint32_t seed) noexcept {
-  // R scrambles a seed before it fills the state; the state's first number is the position in it.
+  // R scrambles the seed by 50 steps, and stores the result of the next one in place of its position in the
+  // state.
   const auto congruential = [](std::uint32_t x) { return 69069 * x + 1; };
   for (int i = 0; i < 50; ++i) seed = congruential(seed);
   seed = congruential(seed);
@@ -62,7 +63,6 @@ inline std::int64_t RRandom::index(std::int64_t n) {
   std::int64_t value = 0;
   do {
     std::uint64_t drawn = 0;
-    // Takes the top 16 bits of each number.
     for (int taken = 0; taken <= bits; taken += 16) drawn = (drawn << 16) | (next() >> 16);
     value = static_cast<std::int64_t>(drawn & ((std::uint64_t{1} << bits) - 1));
   } while (value >= n);

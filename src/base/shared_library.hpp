@@ -14,15 +14,14 @@ class SharedLibrary {
  public:
   enum class Opening {
     closed_later,  ///< opened, and closed with this object
-    kept_open,     ///< opened until the process ends: the library has threads or handlers of its own
-    /// Like `kept_open`, with all symbols resolved: a missing symbol is found here rather than in a call.
+    kept_open,     ///< stays loaded until exit, for libraries that start threads or register handlers
+    /// Like `kept_open`, with all symbols resolved now: a missing symbol fails the opening, not a later call.
     kept_open_resolved,
-    if_loaded,  ///< taken only if this process has loaded it already
+    if_loaded,  ///< opened only if this process has already loaded it
   };
 
-  /// No library.
   SharedLibrary() = default;
-  /// Opens a file, or a name in the system's library path.
+  /// `file`: a path, or a name that is searched for in the system's library path.
   explicit SharedLibrary(const std::string& file, Opening opening = Opening::closed_later)
       : handle_(dlopen(file.c_str(), RTLD_LOCAL | flags_of(opening))) {
     if (handle_ != nullptr) return;
@@ -61,8 +60,8 @@ class SharedLibrary {
     }
   };
   [[nodiscard]] Symbol symbol(const char* name) const noexcept { return {address_of(name)}; }
-  /// Sets `entry` to the address of `symbol`; the caller guarantees its type. Sets null, and returns false,
-  /// if the symbol or the library is missing.
+  /// Sets `entry` to the address of `symbol`; the caller guarantees its type. Null and false if the symbol or
+  /// the library is missing.
   template <class Function>
   bool find(Function*& entry, const char* symbol) const noexcept {
     entry = reinterpret_cast<Function*>(address_of(symbol));

@@ -8,9 +8,9 @@
 
 namespace tessera::base {
 
-/// Blocks asynchronous signals on this thread during its lifetime. A thread started meanwhile keeps them
-/// blocked, so that the program's other threads receive them. Two kinds stay unblocked: signals of a thread's
-/// own faults (SIGSEGV, …), and SIGPROF, which profilers send to all threads.
+/// Blocks asynchronous signals on this thread during its lifetime. A thread started meanwhile inherits the
+/// mask, so the program's other threads receive the signals. Synchronous signals (SIGSEGV, …) and SIGPROF,
+/// which profilers send to all threads, stay unblocked.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

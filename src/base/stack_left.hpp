@@ -41,8 +41,8 @@ inline std::size_t stack_left() noexcept {
   return here > stack.low && here <= stack.high ? here - stack.low : std::numeric_limits<std::size_t>::max();
 }
 
-/// What a call of the library needs; the kernels of dense products and of triangular solves have arrays of 16
-/// KiB each.
+/// Stack that one call of the library needs. Kernels of dense products and triangular solves have local
+/// arrays of 16 KiB each.
 inline constexpr std::size_t kib_of_a_call = 160;
 
 /// Throws `Error(job_fault)` unless `kib` KiB of stack are left: a stack overflow would end the process.

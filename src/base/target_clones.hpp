@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Marks a function to be compiled also for registers of four doubles, used if the processor has them.
-/// Results have the same bits, since multiplications and additions stay separate.
+/// Compiles a function for AVX2 too; the loader selects the version for the processor. Both give the same
+/// bits, because products and sums are not fused.
 ///
 /// Has no effect under ThreadSanitizer: it instruments the resolver, which the linker calls before the
 /// sanitizer has started.

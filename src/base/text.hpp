@@ -9,7 +9,6 @@ namespace tessera::base {
 /// The characters for which isspace() of C is true.
 inline constexpr std::string_view white_space = " \t\n\r\v\f";
 
-/// A text without leading and trailing blanks.
 [[nodiscard]] constexpr std::string_view trimmed(std::string_view text,
                                                  std::string_view blanks = white_space) noexcept {
   const auto is_blank = [blanks](char c) {
@@ -22,7 +21,6 @@ inline constexpr std::string_view white_space = " \t\n\r\v\f";
   return text;
 }
 
-/// The parts of a text between separators; a text without separators is one part.
 [[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <string_view>
 
-/// UTF-8, the encoding of names and levels: models are JSON, which allows no other.
+/// UTF-8 (RFC 3629) is the encoding of names and levels, because models are JSON, which allows no other.
 namespace tessera::base {
 
-/// Whether a text is valid UTF-8 (RFC 3629).
 [[nodiscard]] inline bool is_utf8(std::string_view text) noexcept {
   while (!text.empty()) {
     const std::size_t bytes = utf8_character_bytes(text);
@@ -19,7 +18,6 @@ namespace tessera::base {
   return true;
 }
 
-/// Advice in a message about a table that is not UTF-8.
 inline constexpr std::string_view how_to_utf8 =
     "convert the table, a CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8";
 

@@ -10,12 +10,12 @@
 /// separately, so that bits do not depend on the width.
 namespace tessera::base {
 
-/// `n` consecutive numbers as one value, without alignment.
+/// `n` consecutive numbers as one SIMD value. Memory needs only the alignment of one number.
 template <int n>
 struct Vectors;
 
-// Compilers drop these attributes if the size depends on a template parameter, and Clang drops the alignment
-// of a reference.
+// A macro, because compilers drop these attributes if the size depends on a template parameter. `at` returns
+// pointers, because Clang drops the alignment of a reference.
 #define TESSERA_VECTORS(n)                                                                            \
   template <>                                                                                         \
   struct Vectors<n> {                                                                                 \
@@ -33,8 +33,7 @@ TESSERA_VECTORS(8);
 // NOLINTEND(readability-non-const-parameter)
 #undef TESSERA_VECTORS
 
-/// Doubles per register of this processor, or of the instruction set that the user limits it to. A test may
-/// set fewer.
+/// Doubles per SIMD register of this processor, limited by $TESSERA_INSTRUCTION_SET. Tests may lower it.
 inline int& register_width() {
   static int width = [] {
 #ifdef __x86_64__
@@ -51,7 +50,6 @@ inline int& register_width() {
   return width;
 }
 
-/// The name of the instruction set with registers of that width.
 inline const char* instruction_set() {
 #ifdef __x86_64__
   return register_width() == 8 ? "AVX-512" : register_width() == 4 ? "AVX2" : "SSE2";

@@ -14,7 +14,6 @@
 
 namespace tessera::base {
 
-/// The code point of a UTF-8 character.
 [[nodiscard]] inline std::uint32_t code_point(std::string_view character) noexcept {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first;
@@ -55,7 +54,7 @@ namespace tessera::base {
   return {room.data(), size};
 }
 
-/// Collects a text and writes it in one call, so that lines of several ranks do not mix.
+/// Buffers text and writes up to 4096 bytes in one call, so that lines of several ranks do not mix.
 class WholeWrite {
  public:
   explicit WholeWrite(std::FILE* stream) noexcept : stream_(stream) {}

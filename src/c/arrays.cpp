@@ -31,7 +31,7 @@ ArrayAccess access_of(const tessera_array_use& used, const char* function) {
   }
 }
 
-/// The arrays of a pass, as C passed them to `function`.
+/// Converts and validates the arrays of a pass. `function`: name for error messages.
 std::vector<ArrayAccess> accesses_of(const tessera_array_use* arrays, std::int32_t count,
                                      const char* function) {
   require_some(arrays, count, function);
@@ -48,7 +48,7 @@ void* units_of(const ArrayAccess& access, const HostTile& tile) {
   return units_on_host(access, tile).data();
 }
 
-/// Calls the program's function with a pointer per array to the units of a tile.
+/// Calls the program's function with a pointer to the tile's units in each array.
 template <class AnyTile, class Function, class... Arguments>
 void call_with(std::span<const ArrayAccess> accesses, void* context, AnyTile& tile, Function* function,
                Arguments... arguments) {
@@ -71,7 +71,7 @@ using tessera::c::status_of;
 int tessera_array_open(tessera_job* job, const tessera_plan* plan, size_t unit_bytes, tessera_array** array) {
   return status_of([&] {
     require(job, "tessera_array_open", "job");
-    std::unique_ptr<tessera_array> opened;  // closed if another rank has failed
+    std::unique_ptr<tessera_array> opened;  // freed if `together` throws
     tessera::together(job->job.comm(), [&] {
       require(array, "tessera_array_open", "array");
       *array = nullptr;

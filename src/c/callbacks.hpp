@@ -8,12 +8,12 @@
 
 #include <string>
 
-/// Shared by all passes: calls of the program's functions, and checks of arguments.
 namespace tessera::c {
 
 using Access = tessera::detail::JobAccess;
 
-/// Calls a function of the program. A status other than 0 is a failure of the tile, or an exception on hosts.
+/// Calls a callback of the program. A nonzero status fails a device's tile, and throws `Error(job_fault)` on
+/// hosts.
 template <class Function, class... Arguments>
 void call_on(Tile& tile, Function* function, Arguments... arguments) {
   const int returned = function(handle_of(tile), arguments...);
@@ -29,8 +29,8 @@ void call_on(const HostTile& tile, Function* function, Arguments... arguments) {
                                           " for the units from " + std::to_string(tile.range.begin));
 }
 
-/// Runs `check`, which throws if this rank's arguments are invalid. Then this rank still joins the vote of
-/// the pass, which other ranks may have begun, so that they get the reason too.
+/// Runs `check`, which throws if this rank's arguments are invalid. Before rethrowing, this rank joins the
+/// vote of the pass with the reason, because other ranks may be waiting there.
 void check_arguments(Job& job, FunctionRef<void()> check);
 
 }  // namespace tessera::c

@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-/// Definitions of the opaque types of the C interface. A tile and a sum are objects of the library.
+/// Definitions of the opaque types of the C interface. tessera_tile and tessera_sum are reinterpreted `Tile`
+/// and `ReproducibleSum`.
 struct tessera_job {
   tessera::mpi::Communicator comm;
   tessera::Job job;
@@ -69,7 +70,7 @@ namespace tessera::c {
 /// Stores the message of the current exception for `tessera_error`, and returns its status.
 [[nodiscard]] int keep_error() noexcept;
 
-/// Runs `work` and returns its status: no exception reaches a C program.
+/// Runs `work` and returns its status, so that no exception reaches a C program.
 template <class Work>
 [[nodiscard]] int status_of(Work&& work) noexcept {
   try {
@@ -82,17 +83,17 @@ template <class Work>
 
 [[noreturn]] void refuse_null(const char* function, const char* name);
 
-/// The library's options for options from C; null: the defaults. Throws `Error(usage)` for invalid values.
+/// Converts options from C; null: the defaults. Throws `Error(usage)` for invalid values.
 [[nodiscard]] JobOptions options_of(const tessera_options* given);
 
-/// Converts seconds to milliseconds, rounded up. Throws `Error(usage)`, beginning with `what`, unless the
-/// time is from 0 to a hundred years.
+/// Converts seconds to milliseconds, rounded up. Throws `Error(usage)`, with a message that begins with
+/// `what`, unless the time is from 0 to a hundred years.
 [[nodiscard]] std::chrono::milliseconds milliseconds_of(double seconds, const char* what);
 
 /// Throws `Error(usage)` unless a unit has at least one byte and `count` units of `bytes` fit into memory.
 void require_bytes(std::size_t bytes, std::int64_t count, const char* function, const char* name);
 
-/// Throws `Error(usage)` if an argument is null that must not be.
+/// Throws `Error(usage)` if `argument` is null.
 template <class Argument>
 void require(Argument* argument, const char* function, const char* name) {
   if (argument == nullptr) refuse_null(function, name);

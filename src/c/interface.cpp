@@ -17,11 +17,11 @@
 namespace tessera::c {
 namespace {
 
-/// The last error of the calling thread. An array, since a thread-local object with a destructor would keep
-/// this library loaded after dlclose.
+/// The last error of the thread. An array, because a thread-local object with a destructor would keep this
+/// library loaded after dlclose.
 thread_local std::array<char, 4096> last_error{};
 
-/// Stores a text, cut after a whole character if it is too long.
+/// Stores a text. A text that is too long is cut at a UTF-8 character boundary.
 void keep_text(std::string_view text) noexcept {
   std::size_t bytes = std::min(text.size(), last_error.size() - 1);
   while (bytes < text.size() && bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
@@ -29,14 +29,14 @@ void keep_text(std::string_view text) noexcept {
   *std::ranges::copy(text.substr(0, bytes), last_error.begin()).out = '\0';
 }
 
-/// The status of an error: the exit status of Tessera's programs, but a C program can tell two more apart.
+/// The exit status of Tessera's programs, except for two codes with their own statuses in C.
 int status_for(ErrorCode code) noexcept {
   if (code == ErrorCode::outdated_plan) return TESSERA_OUTDATED_PLAN;
   if (code == ErrorCode::rolled_back) return TESSERA_ROLLED_BACK;
   return exit_status(code);
 }
 
-/// The error code of a status; throws `Error(usage)` if the number is no status.
+/// The inverse of `status_for`. Throws `Error(usage)` for an unknown status.
 ErrorCode code_of(int status) {
   constexpr std::array codes = {ErrorCode::usage,         ErrorCode::input,      ErrorCode::not_converged,
                                 ErrorCode::device_absent, ErrorCode::job_fault,  ErrorCode::outdated_plan,

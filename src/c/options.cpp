@@ -9,7 +9,7 @@
 namespace tessera::c {
 namespace {
 
-/// Validates an enumeration value from C, which may be any number.
+/// Converts an enumeration value from C, which may be any number, by its index in `values`.
 template <class Value, std::size_t count>
 Value chosen(const std::array<Value, count>& values, std::int32_t number, const char* what) {
   if (number < 0 || number >= static_cast<std::int32_t>(count))
@@ -65,7 +65,8 @@ JobOptions options_of(const tessera_options* given) {
   options.on_device_failure = chosen(actions, given->on_device_failure, "action on a device's failure");
   options.allow_sharing = given->allow_sharing != 0;
   options.threads = given->threads;
-  if (given->version >= 2) read_version_2(options, *given);  // earlier versions end before these
+  if (given->version >= 2)
+    read_version_2(options, *given);  // earlier versions of the structure lack these members
   if (given->version >= 3) read_version_3(options, *given);
   return options;
 }

@@ -7,11 +7,11 @@
 
 namespace tessera::c {
 
-/// The reducer with its operation as a function, even if the operation is the library's. Throws
+/// Validates a reducer, and sets the identity and combine function of a built-in operation. Throws
 /// `Error(usage)`, naming `function`, for an invalid reducer.
 [[nodiscard]] tessera_reducer resolved(const tessera_reducer* given, const char* function);
 
-/// Runs the pass of a reduction with the program's `functions`. Writes `result` if it succeeds.
+/// Runs a reduction with the program's `functions`. Writes `result` only on success.
 void reduce_by(Job& job, const Plan& plan, const tessera_reducer& reducer,
                tessera::detail::BlockReduction functions,
                std::span<const tessera::detail::ArrayAccess> arrays, void* result);

@@ -6,7 +6,7 @@
 namespace tessera::c {
 namespace {
 
-/// The failure in C's form; it refers to the texts of `failure`.
+/// Converts to C. Strings point into `failure`.
 tessera_failure failure_of(const Verdict::Failure& failure) {
   return {failure.rank,         failure.device,        failure.hostname.c_str(),
           failure.uuid.c_str(), failure.stage.c_str(), failure.reason.c_str()};
@@ -22,7 +22,7 @@ std::int32_t number_of(Verdict::Ran ran) noexcept {
   return TESSERA_RAN_NONE;
 }
 
-/// The verdict in C's form; it refers to `failures`.
+/// Converts to C. Pointers refer to `verdict` and `failures`, which must outlive the result.
 tessera_verdict verdict_of(const Verdict& verdict, std::vector<tessera_failure>& failures) {
   failures.clear();
   for (const Verdict::Failure& failure : verdict.excluded) failures.push_back(failure_of(failure));

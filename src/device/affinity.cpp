@@ -12,7 +12,7 @@ bool bind_thread_near(const std::string& cpuset) {
   auto wanted = parse_cpu_list(cpuset);
   if (!wanted) return false;
 
-  // The affinity of the main thread is what the batch system or mpirun has set.
+  // The batch system or mpirun sets the affinity of the main thread.
   const CpuSet allowed = affinity_of(getpid());
   *wanted &= allowed;
   if (wanted->none()) *wanted = allowed;

@@ -30,7 +30,7 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-/// The streams of a context, by lane. Memory that is freed in stream order shares their ownership.
+/// The streams of a context, by lane. Memory that is freed in stream order shares ownership of the streams.
 class OwnedStreams {
  public:
   OwnedStreams() = default;
@@ -80,7 +80,7 @@ class OpenContext {
   OpenContext(const OpenContext&) = delete;
   OpenContext& operator=(const OpenContext&) = delete;
 
-  /// Positive, and unique to each context.
+  /// Positive and unique for each context.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   /// The open context with this number, wherever it was moved; null if it is closed.
   [[nodiscard]] static const DeviceContext* find(std::uint64_t number) noexcept {
@@ -105,7 +105,7 @@ constinit std::mutex OpenContext::mutex;
 constinit std::uint64_t OpenContext::last_number = 0;
 constinit OpenContext* OpenContext::first = nullptr;
 
-/// The number of the context that is bound to this thread, and the tile that was last set on this thread.
+/// Number of the context that is bound to this thread; 0: none.
 thread_local std::uint64_t bound = 0;
 struct LastTile {
   std::uint64_t device = 0;
@@ -132,7 +132,8 @@ struct DeviceContext::State {
     });
   }
   ~State() {
-    // Destroyed before the streams, which memory, events and library handles may still use.
+    // Backends are destroyed before the streams, because their memory, events and library handles may use the
+    // streams.
     if (!info.has_host_memory()) cuda::on_device(ordinal, [&] { backends.clear(); });
   }
   State(const State&) = delete;
@@ -140,7 +141,7 @@ struct DeviceContext::State {
 
   DeviceInfo info;
   Ordinal ordinal{-1};
-  std::shared_ptr<OwnedStreams> streams;  ///< shared with upstreams
+  std::shared_ptr<OwnedStreams> streams;
   std::shared_ptr<ModuleCache> modules;
   detail::BackendOutcomes backends;
   OpenContext open;

@@ -13,7 +13,6 @@ namespace detail {
 
 class BackendOutcomes;
 
-/// Private access of the library to a device's context.
 struct ContextAccess {
   /// True in a forked child of a process that had opened a device: CUDA does not work there. Simulated
   /// devices count, the host does not.
@@ -23,15 +22,14 @@ struct ContextAccess {
   /// It does not change the current CUDA context.
   [[nodiscard]] static std::shared_ptr<void> keep_bound();
 
-  /// The stream of a lane: the context's own for lane 0, else one that is created at first use and lives as
-  /// long as the context. The device must be current. Throws `Error(job_fault)`. Thread-safe.
+  /// The stream of a lane: for lane 0 the context's stream, else a stream that is created on first use and
+  /// lives as long as the context. The device must be current. Throws `Error(job_fault)`. Thread-safe.
   [[nodiscard]] static StreamView stream(const DeviceContext& context, int lane);
   /// Like `DeviceContext::synchronize`, for any stream of the device.
   static void synchronize(const DeviceContext& context, StreamView stream);
-  /// Shared ownership of the streams, which may outlive the context: for memory that is bound to them.
+  /// Shared ownership of the streams, for memory that is freed in stream order and may outlive the context.
   [[nodiscard]] static std::shared_ptr<const void> keep_streams(const DeviceContext& context) noexcept;
 
-  /// A tile's stream and arena on its thread's device.
   struct OfTile {
     StreamView stream;
     Arena* arena = nullptr;  ///< not owned

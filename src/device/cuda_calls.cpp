@@ -66,7 +66,7 @@ void on_device(Ordinal ordinal, const std::function<void()>& work) noexcept {
     const OnDevice current(ordinal);
     work();
   } catch (...) {
-    // Either the device is lost or the process ends: the driver frees the resources.
+    // The device is lost or the process ends: in both cases the driver frees the resources.
   }
 }
 
@@ -153,7 +153,7 @@ bool is_done(StreamView stream) {
   return true;
 }
 
-// The driver API loads modules: the runtime API has libraries and kernels only from CUDA 12.8 on.
+// Modules are loaded by the driver API, because the runtime API supports libraries only since CUDA 12.8.
 
 void* load_library(const char* image) {
   static const auto load =
@@ -162,7 +162,7 @@ void* load_library(const char* image) {
   CUlibrary library = nullptr;
   check(load(&library, image, nullptr, nullptr, 0, nullptr, nullptr, 0), "cuLibraryLoadData");
   try {
-    // The driver loads an image lazily: force it to load here rather than at the first launch.
+    // Forces the driver, which loads lazily, to load the image here and not at the first launch.
     static const auto module_of = driver_function<CUresult (*)(CUmodule*, CUlibrary)>("cuLibraryGetModule");
     CUmodule module = nullptr;
     check(module_of(&module, library), "cuLibraryGetModule");

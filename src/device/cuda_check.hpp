@@ -11,13 +11,14 @@
 
 #include <string>
 
-/// Helpers of the files that call CUDA. Included only by these: it exposes CUDA's types.
+/// Helpers for sources that call CUDA. Other sources must not include this header, because it exposes CUDA's
+/// types.
 namespace tessera::cuda {
 
 /// Throws `Error(job_fault)` with the name of the call and the runtime's reason unless `status` is success.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  // Clear the error unless it is sticky, so that the next call does not report it again.
+  // Clears a non-sticky error, so that the next call does not report it again.
   (void)cudaGetLastError();
   throw Error(ErrorCode::job_fault,
               std::string(call) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
@@ -55,7 +56,6 @@ inline void check(CUresult status, const char* call) {
                                         " (" + (text != nullptr ? text : "no description") + ")");
 }
 
-/// The current context of this thread; null if there is none.
 [[nodiscard]] inline CUcontext current_context() {
   static const auto get = driver_function<CUresult (*)(CUcontext*)>("cuCtxGetCurrent");
   CUcontext context = nullptr;
@@ -64,8 +64,8 @@ inline void check(CUresult status, const char* call) {
   return context;
 }
 
-/// Restores this thread's current context, or the state without a context. `cudaSetDevice` cannot restore the
-/// state without one: it would create a context on a device that may be another rank's.
+/// The destructor restores this thread's current context, or the state without one. `cudaSetDevice` cannot
+/// restore the latter: it would create a context on a device that another rank may have claimed.
 class CurrentContext {
  public:
   CurrentContext() : set_(set_current()), context_(current_context()) {}
@@ -73,7 +73,6 @@ class CurrentContext {
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
 
-  /// Whether there was a current context.
   [[nodiscard]] bool any() const noexcept { return context_ != nullptr; }
 
  private:
@@ -91,7 +90,7 @@ class CurrentContext {
 class OnDevice {
  public:
   explicit OnDevice(Ordinal ordinal) {
-    // Without a current context the runtime reports device 0 too.
+    // `cudaGetDevice` would report device 0 if there is no current context.
     int current = -1;
     if (before_.any()) check(cudaGetDevice(&current), "cudaGetDevice");
     if (current != static_cast<int>(ordinal)) bind(ordinal);

@@ -27,7 +27,7 @@ std::vector<std::string> file_names(std::string_view library) {
   return names;
 }
 
-/// Folders of toolkits with a trailing slash; the first, empty, stands for the system's library path.
+/// Folders of CUDA toolkits, with a trailing slash. An empty name is the system's library path.
 std::vector<std::string> folders() {
   std::vector<std::string> folders{""};
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {

@@ -33,18 +33,19 @@ void check(const ModuleSource& source) {
 /// The cached outcomes of one source for one compute capability.
 struct Slot {
   std::mutex working;  ///< locked while the source is compiled or loaded
-  /// The last one counts. Failures that `adopt` has replaced are kept, since callers may hold references.
+  /// The last outcome is current. Failures that `adopt` replaced stay here, because callers may hold
+  /// references.
   std::list<CompileOutcome> outcomes;
   std::optional<Module> module;
 };
 
-/// Compilations that continue after their callers were cancelled, since NVRTC cannot be interrupted. They are
-/// joined when the process exits, and before the library is unloaded.
+/// Compilations that continue after their callers were cancelled, because NVRTC cannot be interrupted. They
+/// are joined when the process exits, and before the library is unloaded.
 class AbandonedCompilations {
  public:
   AbandonedCompilations() = default;
   ~AbandonedCompilations() {
-    // In a forked child none of the threads exists.
+    // A forked child has none of the threads: leak the futures instead of waiting for them.
     if (getpid() != process_)
       static_cast<void>(new std::vector<std::future<CompileOutcome>>(std::move(all_)));
   }
@@ -73,7 +74,7 @@ std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> com
   });
 }
 
-/// Compiles on a thread of its own, so that a stop request ends the wait for the compiler.
+/// Compiles on a separate thread, so that a stop request ends the wait for the compiler.
 CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
                                    const ModuleSource& source, const std::string& target) {
   static AbandonedCompilations abandoned;
@@ -134,7 +135,7 @@ struct ModuleCache::State {
     return slots[{std::move(key), capability}];
   }
 
-  /// The outcome of a slot whose `working` is locked.
+  /// The caller holds `slot.working`.
   const CompileOutcome& outcome_of(Slot& slot, const ModuleSource& source, ComputeCapability capability) {
     if (!slot.outcomes.empty())
       ++memory_hits;
@@ -147,7 +148,6 @@ struct ModuleCache::State {
     return to_text({name_of(capability), compiler->version(), version(), key_of(source)});
   }
 
-  /// Reads the outcome from the library or from disk, or else compiles.
   CompileOutcome produce(const ModuleSource& source, ComputeCapability capability) {
     if (auto built = library.find(source, capability)) {
       ++library_hits;

@@ -27,15 +27,15 @@ std::string write_and_rename(const std::filesystem::path& path, std::string_view
   std::string name = path.string() + ".XXXXXX";
   base::Descriptor file(mkostemp(name.data(), O_CLOEXEC));
   if (!file.is_open()) return std::strerror(errno);
-  // Close explicitly: a full disk may be reported only then.
+  // Closes the file explicitly, because a full disk may be reported only by close().
   if (file.write(text) && file.close() && std::rename(name.c_str(), path.c_str()) == 0) return {};
   std::string problem = std::strerror(errno);
   (void)unlink(name.c_str());
   return problem;
 }
 
-/// Marks a file as recently used, so that others are evicted first. Not at every read, since many ranks of
-/// many jobs may read the file from a server.
+/// Updates the modification time for LRU eviction, at most once an hour: ranks of many jobs may read the file
+/// from one server.
 void touch(const std::filesystem::path& path, const timespec& last_use) {
   constexpr std::time_t often_enough_s = 3600;
   if (std::time(nullptr) - last_use.tv_sec >= often_enough_s)
@@ -50,7 +50,6 @@ bool is_trusted(const struct stat& file) {
          static_cast<std::uintmax_t>(file.st_size) <= max_file_bytes;
 }
 
-/// The result of reading a file.
 struct StoredFile {
   std::string content;  ///< empty if there is no usable file
   bool refused = false;
@@ -61,7 +60,7 @@ StoredFile stored_file(const std::filesystem::path& path) {
   const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return {.content = {}, .refused = errno == ELOOP};
   StoredFile stored;
-  // Checks the open file, since the path may name another file by now.
+  // Checks the open file, because the path may name another file by now.
   if (const auto status = file.status(); status && is_trusted(*status)) {
     stored.content = file.read_text(static_cast<std::size_t>(status->st_size)).value_or("");
     stored.last_use = status->st_mtim;
@@ -83,7 +82,7 @@ std::string prepare(const ModuleFolder& folder) {
   return failed ? failed.message() : std::string();
 }
 
-/// The value of a variable that is an absolute path.
+/// The variable's value if it is an absolute path, else empty.
 std::filesystem::path place_in(const char* variable) {
   const char* const text = std::getenv(variable);
   return text != nullptr && *text == '/' ? text : "";

@@ -15,12 +15,11 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A folder for files, created if it is missing.
 struct ModuleFolder {
   std::filesystem::path path;
   std::filesystem::path base;  ///< the part of the path that must exist; empty: none
   /// The parent is world-writable: the folder is used only if it is not a link, belongs to this user, and is
-  /// closed to others, since code in it is executed.
+  /// closed to others, because code in it is executed.
   bool in_public = false;
 };
 
@@ -41,8 +40,8 @@ class ModuleFiles {
 
   struct Found {
     std::optional<std::string> text;
-    /// Whether there is a file, but truncated, corrupt, of another key, or not trusted (a link, not this
-    /// user's or root's, or writable by others).
+    /// A file exists, but it is truncated, corrupt, of another key, or not trusted (a link, not owned by this
+    /// user or root, or writable by others).
     bool rejected = false;
   };
   [[nodiscard]] Found read(std::string_view key) const;
@@ -59,7 +58,7 @@ class ModuleFiles {
   std::vector<ModuleFolder> folders_;
   std::int64_t max_bytes_;
   mutable std::mutex mutex_;
-  std::size_t last_ = 0;  ///< the folder of the last write
+  std::size_t last_ = 0;
   std::string problem_;
 };
 

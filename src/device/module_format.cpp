@@ -16,19 +16,22 @@ static_assert(magic == "tessera module ");
 constexpr std::string_view extension = ".module";
 constexpr std::size_t digest_digits = 16;
 
-/// FNV-1a, which suffices for accidental corruption. Collisions do no harm, since a file contains its key.
+/// FNV-1a, which suffices for accidental corruption. Collisions are harmless, because a file contains its
+/// key.
 std::string digest_of(std::string_view text) {
   return base::hex(base::fnv1a(text));
 }
 
-/// The content after the lines with format and digest; empty if these are wrong.
+/// The content after the lines with format and digest; empty if the format is wrong. Does not check the
+/// digest.
 std::optional<std::string_view> body_of(std::string_view content) {
   constexpr std::size_t begin = format.size() + digest_digits + 1;
   if (!content.starts_with(format) || content.size() < begin) return std::nullopt;
   return content.substr(begin);
 }
 
-/// The length of the hash and extension at the beginning of a file name; 0 if the name has none.
+/// The length of the hash and extension at the beginning of a file name; 0 if the name does not begin with
+/// both.
 std::size_t end_of_extension(std::string_view name) {
   const std::size_t digits = name.find_first_not_of("0123456789abcdef");
   if (digits == 0 || digits == std::string_view::npos || !name.substr(digits).starts_with(extension))
@@ -69,7 +72,7 @@ bool is_module_file_name(std::string_view name) {
 }
 
 bool is_unfinished_module_file_name(std::string_view name) {
-  // mkstemp appends a suffix.
+  // `write_and_rename` appends a dot and six characters.
   const std::size_t end = end_of_extension(name);
   return end != 0 && name.size() == end + 7 && name[end] == '.';
 }
@@ -89,7 +92,7 @@ std::string pack_module(std::string_view key, std::string_view text) {
 }
 
 std::optional<std::string> unpack_module(std::string_view content, std::string_view key) {
-  // The sizes in the file are checked by packing the result again: it must give the same file.
+  // Checks sizes, key and digest by packing the text again: the result must equal the file.
   auto rest = body_of(content);
   if (!rest || !base::unpack_number(*rest, ' ')) return std::nullopt;
   const auto size = base::unpack_number(*rest, '\n');

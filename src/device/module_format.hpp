@@ -21,21 +21,20 @@ struct ModuleKey {
   std::string source;      ///< `key_of` the source
 };
 
-/// The key as one text, unique for each key.
+/// The key as one text; different keys have different texts.
 [[nodiscard]] std::string to_text(const ModuleKey& key);
 
-/// The name of a key's file: a hash of the key.
 [[nodiscard]] std::string module_file_name(std::string_view key);
 
 /// Whether this is the name of a module's file, of any version.
 [[nodiscard]] bool is_module_file_name(std::string_view name);
-/// Whether this is the name of a temporary file: being written, or left unfinished.
+/// Whether this is the name of a temporary file, which is being written or was abandoned.
 [[nodiscard]] bool is_unfinished_module_file_name(std::string_view name);
 
-/// Whether a cache of any version wrote the file: judged by its first bytes or, if it is empty, by the
-/// hash and extension in its name.
+/// Whether a cache of any version wrote the file. Decides by the first bytes; for an empty or shorter file
+/// also by the hash and extension in its name.
 [[nodiscard]] bool is_module_file(std::string_view name, std::string_view first_bytes);
-/// Number of first bytes that `is_module_file` needs.
+/// Number of bytes that `is_module_file` needs.
 inline constexpr std::size_t module_magic_bytes = 15;
 
 /// A file's content: a line with the format, a hash of the rest, sizes, the key, and the text. The hash

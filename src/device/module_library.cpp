@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A hash in place of the source's text: the texts of all modules together would be longer than their code.
+/// Keys contain a hash of the source, because the texts of all modules are longer than their compiled code.
 std::string digest_of(const ModuleSource& source) {
   return base::hex(base::fnv1a(key_of(source)));
 }
@@ -35,7 +35,7 @@ std::vector<std::string> targets_for(ComputeCapability capability) {
   std::vector<std::string> targets;
   for (int minor = capability.minor; minor >= 0; --minor)
     targets.push_back("sm_" + std::to_string(10 * capability.major + minor));
-  // Every device runs PTX of earlier ones; code for it exists from Volta on.
+  // A device runs PTX of its own and of earlier compute capabilities. The search ends at Volta (7.0).
   constexpr int first = 70;
   for (int version = 10 * capability.major + capability.minor; version >= first; --version)
     targets.push_back("compute_" + std::to_string(version));

@@ -10,11 +10,11 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Modules that were compiled with the library and are installed beside it: files that are only read. A
-/// device runs machine code of its own major version, for its minor version or an earlier one, or else PTX.
+/// Read-only files of modules that were compiled and installed with this library. A device runs machine code
+/// for its major compute capability and at most its minor one, or else PTX.
 class ModuleLibrary {
  public:
-  /// Folders that are not there have no modules.
+  /// Missing folders count as empty.
   explicit ModuleLibrary(std::vector<std::filesystem::path> folders) : folders_(std::move(folders)) {}
 
   [[nodiscard]] std::optional<CompiledModule> find(const ModuleSource& source,
@@ -34,7 +34,7 @@ class ModuleLibrary {
   std::vector<std::filesystem::path> folders_;
 };
 
-/// Where the library of this build is, installed or in the folder of a build.
+/// The module folders of an installed library and of a build tree.
 [[nodiscard]] std::vector<std::filesystem::path> installed_module_folders();
 
 }  // namespace TESSERA_NAMESPACE

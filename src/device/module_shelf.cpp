@@ -32,7 +32,7 @@ std::optional<ShelvedModule> status_of(int folder, const char* name) {
   return ShelvedModule{name, status.st_size, status.st_mtim, is_unfinished_module_file_name(name)};
 }
 
-/// Sort order: most recently used first; ties by name.
+/// Sort key: time of last use, then name.
 auto order_of(const ShelvedModule& module) {
   return std::tie(module.last_use.tv_sec, module.last_use.tv_nsec, module.name);
 }
@@ -44,7 +44,7 @@ ModuleShelf::ModuleShelf(const std::filesystem::path& folder)
 
 std::vector<ShelvedModule> ModuleShelf::list() const {
   std::vector<ShelvedModule> all;
-  // A separate descriptor, since readdir moves the position of its descriptor.
+  // A separate descriptor, because readdir moves the file position.
   const int descriptor =
       !folder_.is_open() ? -1 : openat(folder_.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return all;
@@ -62,7 +62,7 @@ std::vector<ShelvedModule> ModuleShelf::list() const {
 }
 
 bool ModuleShelf::remove(const ShelvedModule& module) const {
-  // Check the content as well as the name, since the user may have chosen any folder.
+  // Checks the content as well as the name, because users may choose a folder with other files.
   const base::Descriptor file(
       openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return false;

@@ -73,7 +73,7 @@ class Library {
   bool found_;
 };
 
-/// A text that NVRTC returns by two functions: its size with the final zero, and its characters.
+/// A text that NVRTC returns by two functions: the size with the terminating zero, and the characters.
 std::string text_of(nvrtc::Program program, nvrtc::Status (*size_of)(nvrtc::Program, std::size_t*),
                     nvrtc::Status (*get)(nvrtc::Program, char*)) {
   std::size_t size = 0;
@@ -184,7 +184,7 @@ std::shared_ptr<KernelCompiler> nvrtc_compiler() {
 }
 
 std::string to_string(const CompileFailure& failure) {
-  // The first error in the compiler's own form: "square(3): error: identifier "x" is undefined".
+  // The log's first line with an error, such as "square(3): error: identifier "x" is undefined".
   const auto found = failure.log.find("error");
   if (found == std::string::npos) return failure.reason;
   const auto line_end = failure.log.rfind('\n', found);

@@ -15,12 +15,11 @@ enum class Status : int {
   compilation = 6,
 };
 
-/// The entry points of the library.
 struct Api {
   const char* (*error_string)(Status);
   Status (*version)(int* major, int* minor);
   Status (*supported_count)(int*);
-  Status (*supported)(int*);  ///< fills in the supported targets in ascending order: 90 for sm_90
+  Status (*supported)(int*);  ///< sets the supported targets in ascending order, 90 for sm_90
   Status (*create)(Program*, const char* source, const char* name, int headers, const char* const* texts,
                    const char* const* names);
   Status (*destroy)(Program*);

@@ -19,7 +19,7 @@ struct DevicePool::State {
   std::atomic<std::size_t> turn = 0;
   std::shared_ptr<ModuleCache> modules;
 
-  /// Indices of the devices to which work is distributed.
+  /// Indices of the devices that get work: neither left out nor the host.
   [[nodiscard]] std::vector<std::size_t> to_choose_from() const {
     std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < entries.size(); ++i)

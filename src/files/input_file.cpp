@@ -25,8 +25,7 @@ std::string words_of(int code) {
 
 FileState state_of(const struct stat& status) {
   constexpr std::int64_t second = 1'000'000'000;
-  // Unsigned arithmetic, modulo 2^64, because a damaged file system may report any time: signed overflow
-  // would be undefined.
+  // Unsigned, because a damaged file system may report any time, and signed overflow is undefined behaviour.
   const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * second +
                        static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
   return {.device = status.st_dev,

@@ -12,19 +12,18 @@
 
 namespace tessera::files {
 
-/// Identifies an open file and its version: writing to it changes size or time.
+/// Identifies an open file and its version: a write changes size or time.
 struct FileState {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
-  std::int64_t written_ns = 0;  ///< time of the last write, since 1970
+  std::int64_t written_ns = 0;  ///< time of the last write since the Unix epoch
 
   friend bool operator==(const FileState&, const FileState&) = default;
 };
 
-/// The current state of an open file; empty if the system does not provide it.
+/// Empty if fstat() fails.
 [[nodiscard]] std::optional<FileState> state_of(int descriptor);
-/// The state from the result of fstat().
 [[nodiscard]] FileState state_of(const struct stat& status);
 
 /// A regular file that is open for reading, and its name for messages. Opening refuses anything else, and
@@ -34,18 +33,18 @@ class InputFile {
   /// Throws `Error(input)` if the file cannot be opened, or is not a regular file.
   explicit InputFile(std::string path);
 
-  /// Fills `buffer` from byte `offset` on; returns less than its size only at the end of the file. Throws
-  /// `Error(input)`.
+  /// Reads into `buffer` from byte `offset`, and returns the number of bytes, less than its size only at the
+  /// end of the file. Throws `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 
-  /// The whole file, as `read_text` returns it.
+  /// The whole file; throws like `read_text`.
   [[nodiscard]] std::string text(std::int64_t max_bytes) const;
 
-  /// The file's state and size at the time of the call. Both throw `Error(input)`.
+  /// State and size at the time of the call. Both throw `Error(input)`.
   [[nodiscard]] FileState state() const;
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Throws `Error(input)`: the file cannot be read, for `reason`.
+  /// Throws `Error(input)`: "PATH: cannot be read: REASON".
   [[noreturn]] void fail(const std::string& reason) const;
 
  private:
@@ -57,7 +56,7 @@ class InputFile {
 /// than `max_bytes`, in which case nothing is kept in memory.
 [[nodiscard]] std::string read_text(const std::string& path, std::int64_t max_bytes);
 
-/// Bytes that this process can still allocate: the least that any of its memory limits leaves.
+/// Bytes that this process can still allocate within the tightest of its memory limits.
 [[nodiscard]] std::int64_t memory_left();
 
 }  // namespace tessera::files

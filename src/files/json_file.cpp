@@ -24,12 +24,12 @@ std::string printable(const std::string& text) {
   return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-/// The message for a text that is not JSON at byte `position`, counted from 1.
+/// `position` counts from 1.
 std::string not_json(std::size_t position) {
   return fmt::format("it is not JSON at byte {}", position);
 }
 
-/// Builds the document from the parser's events within a limit on memory.
+/// A SAX handler that builds the document within a memory limit.
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(std::int64_t memory) : memory_(memory) {}
@@ -117,12 +117,11 @@ std::string_view kind_of(const Json& value) {
                              : "true or false";
 }
 
-/// An excerpt of a value for error messages.
 std::string shown(const Json& value) {
   return value.is_number() ? value.dump() : std::string(kind_of(value));
 }
 
-/// Finds `wanted` below `value` by its address, and returns the path to it.
+/// Depth-first search for `wanted`, compared by address. Appends its path to `path` if found.
 bool find_path(const Json& value, const Json& wanted, std::string& path) {
   if (&value == &wanted) return true;
   const std::size_t before = path.size();
@@ -169,7 +168,7 @@ JsonFile::JsonFile(std::string_view text, std::string name, std::string_view wha
   const auto refuse = [&](const std::string& why) {
     throw base::input_error("{}: is not {}: {}", name_, what, why);
   };
-  // The parser would end at a NUL byte. JSON allows none, not even in strings.
+  // The parser would stop at a NUL byte, which JSON does not allow even in strings.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) refuse(not_json(nul + 1));
   Builder builder(memory_left());
   if (!Json::sax_parse(text, &builder)) refuse(builder.fault());
@@ -260,7 +259,7 @@ bool JsonField::truth() const {
   return value_->get<bool>();
 }
 double JsonField::number() const {
-  // Numbers beyond the range of doubles are rejected by the parser already.
+  // The parser has rejected numbers beyond the range of doubles.
   if (!value_->is_number()) refuse(fmt::format("is {}, not a number", shown(*value_)));
   return value_->get<double>();
 }

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-/// Reads untrusted JSON. A caller states the type and range of each field. A value that has another type, or
-/// is out of range, is an `Error(input)` of one line that names the file, the field and what was expected:
+/// Reads untrusted JSON. Callers state the type and range of each field. Other values throw an `Error(input)`
+/// that names the file, the field and the expected type:
 ///
 ///     model.json: is damaged: design.blocks[2].map.rows: is -1, not a whole number from 0 to 2147483647
 namespace tessera::files {
@@ -32,31 +32,27 @@ class JsonField {
   [[nodiscard]] JsonField at(std::string_view name) const;
   [[nodiscard]] std::optional<JsonField> find(std::string_view name) const;
 
-  /// The members of an object, by name.
   [[nodiscard]] std::vector<std::pair<std::string, JsonField>> members() const;
 
   [[nodiscard]] bool is_object() const;
   [[nodiscard]] bool is_text() const;
   [[nodiscard]] bool is_number() const;
 
-  /// Elements of an array.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::vector<JsonField> elements() const;
-  /// The elements of an array that has `count` of them.
+  /// Also throws unless the array has `count` elements.
   [[nodiscard]] std::vector<JsonField> elements(std::size_t count) const;
 
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] bool truth() const;
-  /// A finite number.
   [[nodiscard]] double number() const;
   /// A number, or NaN for null: JSON has no infinities and no NaN.
   [[nodiscard]] double number_or_nan() const;
-  /// An integer in this range.
+  /// An integer from `least` to `most`.
   template <std::signed_integral Integer = int>
   [[nodiscard]] Integer whole(Integer least = 0, Integer most = std::numeric_limits<Integer>::max()) const {
     return static_cast<Integer>(whole_from(least, most));
   }
-  /// An index below `size`.
   [[nodiscard]] std::size_t index_below(std::size_t size) const;
 
   [[nodiscard]] std::vector<double> numbers() const;
@@ -75,20 +71,19 @@ class JsonField {
   const nlohmann::json* value_;
 };
 
-/// A parsed JSON text, with the name that errors use for it.
+/// A parsed JSON document, with its name for messages.
 ///
-/// Parsing counts the memory that it needs, and stops at what is available: `[[],[],…` needs twenty times its
-/// own size. Nesting of more than 64 levels and duplicate fields are rejected.
+/// Parsing fails if the document exceeds the available memory: `[[],[],…` needs twenty times the text's size.
+/// Nesting of more than 64 levels and duplicate fields are rejected.
 class JsonFile {
  public:
   /// Reads a file. `what` is the expected content, e.g. "a model that tessera-fit wrote". Throws
   /// `Error(input)` as `read_text` does, and, with the position, for text that is not JSON. `advice` ends the
   /// messages about damaged fields, e.g. "restore it".
   JsonFile(const std::string& path, std::string_view what, std::string_view advice = {});
-  /// Parses a text in memory in the same way.
   [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what,
                                        std::string_view advice = {});
-  /// Parses an option's value: an object, or else the path of a file.
+  /// Parses an option's value: JSON text if it begins with '{', else the path of a file.
   [[nodiscard]] static JsonFile text_or_file(const std::string& given, std::string name,
                                              std::string_view what, std::string_view advice = {});
   ~JsonFile();
@@ -97,7 +92,7 @@ class JsonFile {
 
   [[nodiscard]] JsonField root() const noexcept { return {*this, *root_}; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Size of the text, an upper bound for counts in it.
+  /// Size of the text, an upper bound for counts of elements.
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   /// CRC-32 of the text, as eight hexadecimal digits. It detects accidental differences, not forgery.
   [[nodiscard]] const std::string& checksum() const noexcept { return checksum_; }
@@ -115,9 +110,9 @@ class JsonFile {
   std::string checksum_;
 };
 
-/// The checksum of a text, as `JsonFile::checksum` computes it.
+/// CRC-32, like `JsonFile::checksum`.
 [[nodiscard]] std::string checksum_of(std::string_view text);
-/// The checksum of an open file; nothing if it cannot be read.
+/// Empty if the file cannot be read.
 [[nodiscard]] std::optional<std::string> checksum_of(const base::Descriptor& file);
 
 }  // namespace tessera::files

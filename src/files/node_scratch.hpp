@@ -8,8 +8,8 @@
 namespace tessera::files {
 
 /// Memory backed by a scratch file that the processes of a node share: one process creates it, the others
-/// open it by name. The file disappears with the last process, or, after `forget_name`, whenever the
-/// processes end. Move-only.
+/// open it by name. The creator unlinks the file; after `forget_name` the system also frees it if all
+/// processes are killed. Move-only.
 class NodeScratch {
  public:
   NodeScratch() = default;
@@ -24,9 +24,9 @@ class NodeScratch {
     return *this;
   }
 
-  /// The path of the file that this process has created.
+  /// The file's path in the process that created it until `forget_name`, else empty.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Removes the file's name. Call it once the other processes have opened the file.
+  /// Unlinks the file. Call it after the other processes have opened the file.
   void forget_name() noexcept;
   [[nodiscard]] void* data() const noexcept { return data_; }
 

@@ -37,8 +37,8 @@ bool is_temporary_name(std::string_view name) {
   return base::are_own_digits(name);
 }
 
-/// Removes regular files of this user in a folder whose names match `is_stale`, unless a process is writing
-/// them (a writer holds a lock on its file) or `may_remove`, called under that lock, returns false.
+/// Removes regular files of this user in a folder whose names match `is_stale`, unless a writer holds their
+/// lock, or `may_remove`, called under the lock, returns false.
 void remove_abandoned(
     int folder, const std::function<bool(std::string_view)>& is_stale,
     const std::function<bool(std::string_view name, const base::Descriptor& file)>& may_remove) {
@@ -62,8 +62,8 @@ void remove_abandoned(
 
 enum class Hold { held, lost, unknown };
 
-/// Locks the new temporary file, and returns whether it still exists: before the lock, another process may
-/// have removed it as abandoned. On a file system without locks no process removes files. For `unknown`,
+/// Locks the new temporary file, and returns whether the file still exists. Before the lock another process
+/// may have removed the file as abandoned. Without support for locks no process removes files. For `unknown`,
 /// `errno` has the reason.
 Hold hold(const base::Descriptor& file) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
@@ -124,7 +124,7 @@ void OutputFile::find_target() {
   name_ = target.filename().string();
   folder_name_ = target.has_parent_path() ? target.parent_path().string() : ".";
   folder_ = base::Descriptor(::open(folder_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // A folder may be writable but not readable.
+  // O_PATH, because a folder may be writable but not readable.
   if (!folder_.is_open() && errno == EACCES)
     folder_ = base::Descriptor(::open(folder_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder_.is_open() || name_.empty()) fail("cannot be created");
@@ -185,8 +185,8 @@ void OutputFile::flush() {
 void OutputFile::hand_on_access() const {
   if (!replaced_) return;
   mode_t permissions = replaced_->permissions;
-  // If the file cannot keep its old group, the old group's permissions must not pass to the new group: that
-  // group gets the permissions of "others".
+  // If the old group cannot be kept, the new group gets the permissions of "others", not those of the old
+  // group.
   if (::fchown(descriptor_.number(), static_cast<uid_t>(-1), replaced_->group) != 0)
     permissions &= ~static_cast<mode_t>(070) | (permissions & 07) << 3;
   if (::fchmod(descriptor_.number(), permissions) != 0) fail("cannot be written");
@@ -198,8 +198,8 @@ std::string OutputFile::commit() {
   if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
     fail("cannot be written");
   committed_ = true;
-  // The name survives a power failure once the folder is flushed. Some file systems refuse to flush folders;
-  // if the folder cannot be opened, the whole file system is flushed.
+  // The rename survives a power failure once the folder is flushed. A folder opened with O_PATH cannot be
+  // flushed (EBADF): flush the whole file system.
   const bool named = folder_.flush() || (errno == EBADF && ::syncfs(descriptor_.number()) == 0);
   if (named) return {};
   return fmt::format(

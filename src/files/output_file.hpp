@@ -23,13 +23,13 @@ namespace tessera::files {
 /// system's reason.
 ///
 /// The folder may be writable by others. The temporary file has a random name, is created exclusively and
-/// never through a link. A symbolic link at the path is followed if this user or root owns it, so that its
-/// target is replaced and the link stays; a link of another user is refused, since that user would choose the
-/// target. The new file inherits the permissions of the old one, and its group if this user is a member.
+/// never through a link. A symbolic link that this user or root owns is followed: its target is replaced, and
+/// the link stays. Another user's link is refused, because that user could choose the target. The new file
+/// inherits the permissions of the old one, and its group if this user is a member.
 class OutputFile {
  public:
-  /// Creates the temporary file, so that a path that cannot be written is refused before the caller computes
-  /// the result. An empty path, a directory and a device are refused too.
+  /// Creates the temporary file now, so that a path that cannot be written fails before the computation.
+  /// Refuses an empty path, a directory and a device too.
   explicit OutputFile(std::string path);
   /// A companion of `owner`: in the same folder, with `suffix` after the name, and with the permissions of
   /// the file that `owner` replaces.
@@ -39,12 +39,11 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
-  void write(std::span<const double> values);  ///< written as their bytes in memory
+  void write(std::span<const double> values);  ///< in native byte order
   void write_at(std::int64_t offset, std::string_view bytes);
-  /// A path at which a library can open the temporary file, valid as long as this object.
+  /// A path by which a library can open the temporary file during this object's lifetime.
   [[nodiscard]] std::string link() const;
-  /// Flushes every byte to disk, after which `commit` only renames. For several files that form one result:
-  /// flush all, then commit all.
+  /// Flushes every byte to disk. For several files that form one result: flush all, then commit all.
   void flush();
   /// Renames the temporary file to its path and flushes the folder. The destructor releases the lock. Returns
   /// an empty string, or one line of warning if the file is in place, but its folder could not be flushed.
@@ -62,7 +61,6 @@ class OutputFile {
   [[nodiscard]] std::string target() const;
 
  private:
-  /// Permissions and group of the file that is replaced.
   struct Access {
     mode_t permissions;
     gid_t group;
@@ -79,8 +77,8 @@ class OutputFile {
   std::string path_;
   base::Descriptor folder_;
   std::string folder_name_;
-  std::string name_;       ///< the file's name in the folder
-  std::string temporary_;  ///< the temporary file's name in the folder
+  std::string name_;
+  std::string temporary_;  ///< name in `folder_`
   bool committed_ = false;
   std::optional<Access> replaced_;
   base::Descriptor descriptor_;

@@ -54,7 +54,7 @@ OutputFolder::~OutputFolder() {
   if (!committed_) fs::remove_all(temporary_, stays);
 }
 
-/// Removes abandoned temporary folders; none on a file system that has no locks for folders.
+/// Removes nothing on a file system that cannot lock folders.
 void OutputFolder::remove_abandoned() const {
   std::error_code ignored;
   for (fs::directory_iterator entry(above_, ignored), end; !ignored && entry != end;

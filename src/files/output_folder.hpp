@@ -7,20 +7,18 @@
 
 namespace tessera::files {
 
-/// Creates a folder that appears with all its files at once: they are written to a temporary folder next to
-/// it, which `commit` renames. Without `commit` the temporary folder is removed. Temporary folders that
-/// killed programs of this user left there are removed too (see `OutputFile`). Throws `tessera::Error(input)`
-/// with the path and the system's reason.
+/// Creates a folder with all its files atomically: `commit` renames a temporary folder in the same parent
+/// folder. Without `commit` the temporary folder is removed. Temporary folders that killed programs of this
+/// user left there are removed too (see `OutputFile`). Throws `tessera::Error(input)` with the path and the
+/// system's reason.
 class OutputFolder {
  public:
-  /// Creates the temporary folder. If `path` is an empty folder, `commit` replaces it. A file, or a folder
-  /// with files, is refused.
+  /// Creates the temporary folder. `path` must be absent or an empty folder, which `commit` replaces.
   explicit OutputFolder(std::string path);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
-  /// The path of the temporary folder.
   [[nodiscard]] const std::string& temporary() const noexcept { return temporary_; }
   /// Renames the folder into place. Returns an empty string, or one line of warning if the parent folder
   /// could not be flushed.

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* standard_output = "standard output";
 
-/// Whether bytes can only be written in order: to a pipe or a terminal. A block device counts as a file.
+/// Whether the file is a pipe or a character device such as a terminal, which cannot be replaced by a rename.
 bool is_sequential(const struct stat& status) {
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
 }

@@ -20,9 +20,8 @@
 namespace tessera::files {
 namespace {
 
-/// Bytes that are read ahead, or released, in one step.
+/// Size of the chunks that are read ahead or released.
 constexpr std::size_t stretch = std::size_t{1} << 20;
-/// Number of steps that are read ahead.
 constexpr std::size_t stretches_ahead = 2;
 
 [[noreturn]] void fail(const std::string& folder, const std::string& what, int reason) {
@@ -30,14 +29,13 @@ constexpr std::size_t stretches_ahead = 2;
                           std::strerror(reason));
 }
 
-/// Opens a file with a new name, which is returned in `path`.
+/// Creates a file with a unique name, and sets `path` to it.
 base::Descriptor open_named(const std::string& folder, std::string& path) {
   path = folder + "/tessera-scratch-XXXXXX";
   return base::Descriptor(::mkostemp(path.data(), O_CLOEXEC));
 }
 
-/// Opens a file without a name. On a file system without O_TMPFILE, creates a named file and removes its
-/// name.
+/// Opens an unnamed file. On a file system without O_TMPFILE, creates a named file and unlinks it.
 base::Descriptor open_unnamed(const std::string& folder) {
   base::Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -99,7 +97,7 @@ void ScratchMemory::prepare_to_read(std::size_t begin, std::size_t end) const no
   if (first >= end) return;
   advise(first == 0 ? 0 : first + stretches_ahead * stretch, first + (stretches_ahead + 1) * stretch,
          MADV_WILLNEED);
-  // Keeps the stretch before this one resident: other threads may still read it.
+  // Keeps the previous chunk resident, because other threads may still read it.
   if (first >= 2 * stretch) let_go(first - 2 * stretch, first - stretch);
 }
 

@@ -7,17 +7,16 @@
 
 namespace tessera::files {
 
-/// The folder for temporary files that are too large for memory: $TMPDIR, or else /var/tmp, which is on disk
-/// even where /tmp is in memory (file-hierarchy(7)).
+/// $TMPDIR, or else /var/tmp, which is on disk even if /tmp is in memory (file-hierarchy(7)).
 [[nodiscard]] std::string default_scratch_folder();
 
-/// Zeroed, memory-mapped memory, backed by a file without a name: the system writes pages to it when memory
-/// is short. The file disappears with this object, or when the process ends in any way. Move-only.
+/// Zeroed, memory-mapped memory, backed by an unnamed file to which the system writes pages when memory is
+/// short. The system frees the file with this object, or when the process ends in any way. Move-only.
 class ScratchMemory {
  public:
   ScratchMemory() = default;
-  /// Allocates the disk space at once, if the file system can do so: a full disk is then detected here.
-  /// Throws `Error(input)` naming a folder that does not exist, is too small, or is in memory (tmpfs).
+  /// Allocates the disk space now, so that a full disk is detected here. Throws `Error(input)` naming a
+  /// folder that does not exist, is too small, or is in memory (tmpfs).
   ScratchMemory(const std::string& folder, std::size_t bytes);
   ~ScratchMemory();
   ScratchMemory(ScratchMemory&& other) noexcept { swap(other); }
@@ -32,10 +31,10 @@ class ScratchMemory {
   /// Removes bytes from the process's resident memory. Their values stay in the file, whose pages the system
   /// caches while memory is free.
   void let_go(std::size_t begin, std::size_t end) const noexcept;
-  /// Call it, on any thread, before each read of bytes [begin, end) in ascending order. It reads the
-  /// following bytes ahead and releases earlier ones, so that only some MiB are resident.
+  /// Reads the bytes after [begin, end) ahead and releases earlier ones, so that only some MiB are resident.
+  /// Call it on any thread before each read, in ascending order.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;
-  /// Removes bytes that were written in ascending order from resident memory.
+  /// Removes bytes from resident memory. Call it after each write, in ascending order.
   void release_written(std::size_t begin, std::size_t end) const noexcept;
 
  private:

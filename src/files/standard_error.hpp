@@ -36,12 +36,12 @@ inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* l
   return said;
 }
 
-/// Call it first in a program. Writing to a closed log then fails without a signal. Descriptors 0 to 2 are
-/// reserved if they are closed: otherwise a file or connection could get number 2, and then the log's text.
+/// Call it first in a program. Makes writes to a closed log fail without SIGPIPE. Opens /dev/null for each of
+/// descriptors 0 to 2 that is closed: otherwise a file or socket could get descriptor 2, and receive the log.
 inline void keep_logs_harmless() noexcept {
   std::signal(SIGPIPE, SIG_IGN);
   // Opened for the opposite direction, so that reading or writing fails. `open` returns the lowest free
-  // number, which is `descriptor`, as all lower ones are open by now.
+  // number, `descriptor`, because all lower ones are open.
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
       static_cast<void>(::open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY));

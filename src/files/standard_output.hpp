@@ -15,11 +15,11 @@
 /// `Error(input)` with the system's reason: a full disk must not pass for a complete result.
 namespace tessera::files {
 
-/// Whether results went to a pipe whose reader, such as `head`, has gone.
+/// Whether the reader of the output pipe, such as `head`, has closed it.
 inline std::atomic<bool> output_is_unread = false;
 
-/// If the reader of the output has gone, ends the program by SIGPIPE, as is usual. Until then programs ignore
-/// that signal (`keep_logs_harmless`).
+/// Ends the program by SIGPIPE if `output_is_unread`, like other programs. Until then `keep_logs_harmless`
+/// ignores the signal.
 inline void end_if_unread() noexcept {
   if (!output_is_unread) return;
   std::signal(SIGPIPE, SIG_DFL);

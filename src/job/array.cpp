@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 namespace detail {
 namespace {
 
-/// The bytes of the units that a pass reads or writes, in a worker's copy of the array.
+/// `units` in a worker's copy of the array: input if the pass only reads, else output.
 std::span<std::byte> units_of(const ArrayAccess& access, int worker, Range units) {
   ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(worker)];
   const MemoryLease& memory = access.use == ArrayUse::read ? copy.current : copy.next;

@@ -8,7 +8,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The largest unit size in bytes at which every device's memory budget holds its whole tile.
+/// The largest unit size in bytes at which every tile fits its device's memory budget.
 double unit_room_of(const Plan& plan, const Inventory& inventory) {
   double room = std::numeric_limits<double>::infinity();
   for (const PlannedTile& tile : plan.tiles()) {
@@ -25,7 +25,7 @@ bool is_used(std::span<const ArrayAccess> used, const ArrayState* array) {
 
 }  // namespace
 
-// All ranks have the same plans, budgets and arrays, so that every rank computes the same placement.
+// Every rank computes the same placement, because plans, budgets and arrays are equal on all ranks.
 
 double JobArrays::share_of(ArrayState& array, int copies) const {
   if (copies == 0) return 0;

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// For each capability, the lowest rank that drives a GPU of it: that rank compiles for all.
+/// For each compute capability, the rank that compiles: the lowest one with such a GPU.
 std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   std::map<ComputeCapability, int> builders;
   for (const InventoryDevice& device : inventory.devices())
@@ -23,7 +23,6 @@ std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   return builders;
 }
 
-/// An outcome as strings, for broadcasts.
 using Packed = std::array<std::string, 4>;
 
 Packed packed(const CompileOutcome& outcome) {
@@ -33,7 +32,6 @@ Packed packed(const CompileOutcome& outcome) {
   return {"failed", failure.target, failure.reason, failure.log};
 }
 
-/// The failure of the current exception.
 CompileFailure not_compiled(const ModuleSource& source) {
   return {{}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}};
 }
@@ -51,14 +49,14 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   if (on_host()) return {};
   const auto builders = builders_of(state.inventory);
 
-  std::map<ComputeCapability, Packed> made;  // outcomes compiled on this rank
+  std::map<ComputeCapability, Packed> made;  // outcomes of this rank
   const FunctionRef<void()> check = base::check_of_thread();
   Attempt attempt;
   attempt.run([&] {
     if (source.text.empty())
       throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
     run_alive([&] {
-      const base::Abandonable abandonable(check);  // a stop request ends the wait for the compiling thread
+      const base::Abandonable abandonable(check);  // a stop request ends the wait for the compiler
       for (const auto& [capability, builder] : builders) {
         if (builder != comm().rank()) continue;
         try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device-to-host copies of arrays outside of passes, and what follows if a device fails during them.
+// Device-to-host copies of arrays outside of passes, and the handling of device failures.
 #include "job/array_state.hpp"
 #include "job/state.hpp"
 
@@ -17,7 +17,7 @@ void Job::State::copy_to_hosts(const Plan& plan, const Pass& work, const Attempt
 
 void Job::State::copy_to_hosts_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan,
                                        const Pass& work, const Attempt& attempt) {
-  // The copy is collective, and a rank may have failed before it: vote first.
+  // Votes first, because a rank that has failed would not make the collective copy.
   if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
     end_pass(attempt, ready);
   copy_to_hosts_or_throw(wanted);

@@ -60,11 +60,11 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       cut_short = cut_short || end.cut_short;
     }
     if (cut_short) attempt.cut_short();
-  } catch (...) {  // too few threads or memory: no tile was started
-    // Only GPUs can be left out: if this rank has tiles on the host only, the failure is fatal.
+  } catch (...) {  // too few threads or too little memory: no tile has started
+    // Only GPUs can be excluded: if this rank has no tile on a GPU, the failure is fatal.
     const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
     if (std::ranges::none_of(tiles, is_of_gpu)) return attempt.fatal(std::current_exception());
-    Verdict::Failure failure;  // without a UUID: the failure concerns the rank
+    Verdict::Failure failure;  // without a UUID, because the rank has failed, not a device
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
     attempt.device_failed(std::move(failure));
@@ -87,7 +87,7 @@ TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const P
   if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
   TileCut cut = cut_of_tile(planned.units.size(), plan.block(), arrays.bytes_per_unit(work),
                             known.memory_budget_bytes, lanes_of(work));
-  // The host computes the tile of a simulated device, slowly: smaller parts let it stop in time.
+  // The host computes the tiles of simulated devices, slowly: smaller parts let it stop in time.
   if (known.simulated && options.stop != nullptr)
     cut.part_units = std::min(cut.part_units, stoppable_step(planned.units.size(), plan.block(), 1));
   return cut;
@@ -148,8 +148,8 @@ bool Job::State::compute_host_tile(const Plan& plan, Range units, const Pass& wo
       options.stop);
 }
 
-/// Calls the application's function for a part of a tile. On return, and after an exception, the device has
-/// finished the work that the function submitted.
+/// Calls the application's function for a part of a tile. On return, or exception, the submitted work is
+/// complete.
 Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext& context,
                                                  const Pass& work) const {
   const int device = tile.device_index();
@@ -164,7 +164,7 @@ Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext
     faults.throw_if_hit(fault::Stage::lost, device, pass);
   } catch (...) {
     drain(context, tile.stream());
-    // When a thread is being cancelled, there is no current exception.
+    // There is no current exception during thread cancellation.
     if (tile.told_to_stop() && std::current_exception()) return PartOutcome::stopped;
     throw;
   }

@@ -28,7 +28,7 @@ void Job::State::begin_turn() {
     options.stop->poll();
     if (options.stop->requested()) stop_pass();
   });
-  // Data that another job keeps on a device reduce this job's budget there.
+  // Data that other jobs keep on a device reduce this job's budget.
   const auto budget_of = [&](const InventoryDevice& device) {
     return device.host ? device.memory_budget_bytes : claim->budget_left(device.uuid);
   };
@@ -44,7 +44,7 @@ void Job::State::begin_turn() {
 
 bool Job::State::evict_arrays() noexcept {
   try {
-    if (!arrays.evict_all()) return false;  // the next pass will report the device that fails
+    if (!arrays.evict_all()) return false;  // the next pass reports the failed device
     for (DeviceLane& lane : lanes) {
       lane.arena.reset();
       lane.workspaces.reset();

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Whether a failure excludes the device. A failure without a UUID excludes all GPUs of its rank.
+/// Whether a failure excludes the device. A failure without a UUID excludes all GPUs of the rank.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return !device.host && device.rank == failure.rank &&
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);
@@ -40,7 +40,7 @@ bool Job::State::exclude(const Attempt& attempt) {
     return false;
   }
   remaining = detail::remaining_devices(inventory);
-  // One device may have several failures, of different stages of the pass.
+  // A device may have several failures, of different stages.
   for (const Verdict::Failure& failure : failures) {
     const bool known = std::ranges::any_of(
         excluded, [&](const Verdict::Failure& other) { return is_of_same_device(failure, other); });
@@ -48,7 +48,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   }
   if (collectives) collectives->exclude();
   leave_out_of_pool();
-  arrays.free_on_devices();  // tiles will change devices
+  arrays.free_on_devices();  // tiles change devices
   return true;
 }
 

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The number of a job: the same on all of its ranks, and higher than the numbers of earlier jobs.
+/// *Collective.* Equal on all ranks, and higher than the numbers of earlier jobs.
 int next_number(const mpi::Communicator& comm) {
   static std::atomic<int> jobs = 0;
   if (comm.is_serial()) return ++jobs;
@@ -37,7 +37,7 @@ std::string_view to_string(OnDeviceFailure action) {
 }
 
 Job::Job(const mpi::Communicator& comm, JobOptions options) {
-  mpi::detail::CommunicatorAccess::require_threads(comm);  // a job has threads of its own
+  mpi::detail::CommunicatorAccess::require_threads(comm);  // a job starts threads
   const mpi::Purpose purpose(comm, "the making of the job");
   state_ = std::make_unique<State>(comm, std::move(options));
   state_->set_up();
@@ -47,8 +47,7 @@ Job::State& Job::state() const {
   return *state_;
 }
 Job::~Job() {
-  // In a forked child the job's threads do not exist, and destroying its state would affect the parent: leak
-  // it.
+  // Leaks the state in a forked child, which lacks the job's threads. The destructor could affect the parent.
   if (state_ && state_->forks != mpi::detail::forks()) (void)state_.take().release();
 }
 Job::Job(Job&&) noexcept = default;
@@ -68,7 +67,7 @@ const Inventory& Job::inventory() const {
   return state().inventory;
 }
 DevicePool& Job::devices() {
-  // After a fallback the pool's devices stay open, so that the application can release its data on them.
+  // After a fallback, `pool` keeps devices open, so that the application can release its data on them.
   return state().fallback_cause ? state().no_devices : state().pool;
 }
 DeviceBufferPools& Job::buffers() {

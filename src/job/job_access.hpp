@@ -12,13 +12,13 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Access to a job for the C interface, for passes over units whose size is known only at run time, and for
-/// tests.
+/// Private access to a job for the C interface, for passes over units whose size is known only at run time,
+/// and for tests.
 struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
 
-  /// The `Call` of a verb whose units, and results if any, have these sizes in bytes.
+  /// The `Call` of a verb whose units and results have these sizes in bytes.
   template <class... Sizes>
   [[nodiscard]] static Call call_of(const char* verb, Sizes... unit_bytes) {
     return Job::call_of(verb, {((void)unit_bytes, &typeid(std::byte))...}, {unit_bytes...});
@@ -28,23 +28,22 @@ struct JobAccess {
   }
   static void run(Job& job, const Plan& plan, const Pass& pass) { job.run(plan, pass); }
 
-  /// A reduction over arrays by their plan; `on_device` is null in a host-only pass.
+  /// `on_device` is null in a host-only pass.
   [[nodiscard]] static std::vector<double> sum_blocks(
       Job& job, std::size_t width, const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
       FunctionRef<void(const HostTile&, std::span<double>)> on_host, const Call& call,
       std::span<const ArrayAccess> arrays) {
     return job.sum_blocks(job.plan_of(arrays), width, on_device, on_host, 0, call, arrays);
   }
-  /// Combines blocks into `result`, which holds the identity when this is called.
+  /// Combines blocks into `result`, which must be initialised with the identity.
   static void combine_blocks(Job& job, const Plan& plan, const BlockReduction& reduction, const Call& call,
                              std::span<const ArrayAccess> arrays, void* result) {
     job.combine_blocks(plan, reduction, call, arrays, result);
   }
-  /// Moves `count` units: `Job::move`.
   [[nodiscard]] static std::vector<std::byte> moved(const Job& job, const std::byte* units,
                                                     std::int64_t count, std::size_t unit_bytes,
                                                     const Plan& from, const Plan& to);
-  /// Moves bytes of units between two plans within a pass: `Job::moved`.
+  /// `Job::moved` for units of `unit_bytes`.
   [[nodiscard]] static std::vector<std::byte> moved_in_pass(const Job& job, std::span<const std::byte> units,
                                                             std::size_t unit_bytes, const Plan& from,
                                                             const Plan& to) {

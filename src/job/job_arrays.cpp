@@ -14,10 +14,10 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// Maximum number of threads that copy: more threads do not raise the bandwidth of the bus.
+/// More threads do not increase the bandwidth of the bus.
 constexpr int most_copy_threads = 8;
 
-/// Whether an array is listed twice, except once for reading and once for writing.
+/// Throws if an array is listed twice, except once as read and once as written.
 void refuse_two_writers(std::span<const ArrayAccess> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::size_t j = 0; j < arrays.size(); ++j) {
@@ -31,7 +31,7 @@ void refuse_two_writers(std::span<const ArrayAccess> arrays) {
   }
 }
 
-/// Throws unless the devices have the last version of all of `mine`, this rank's units.
+/// Throws unless the devices have the current version of all of `mine`, this rank's units.
 void require_all_units(const ArrayState& array, Range mine) {
   std::int64_t units = 0;
   for (const ArrayState::DeviceCopy& copy : array.devices)
@@ -42,17 +42,17 @@ void require_all_units(const ArrayState& array, Range mine) {
                                           " units of an array");
 }
 
-/// The arrays whose last version is only on devices, by number.
+/// The arrays whose current version is only on devices, by number.
 std::vector<ArrayState*> outdated_on_host(std::span<ArrayState* const> arrays) {
   std::vector<ArrayState*> found;
   std::ranges::copy_if(arrays, std::back_inserter(found), &ArrayState::is_outdated_on_host);
-  // An array that a pass reads and writes is listed twice.
+  // An array that a pass reads and writes occurs twice.
   std::ranges::sort(found, {}, &ArrayState::number);
   found.erase(std::unique(found.begin(), found.end()), found.end());  // Clang 14 cannot read ranges::unique
   return found;
 }
 
-/// Copies `units` from device memory to the host's next version.
+/// Copies `units` from device memory to `next_host`.
 void download_units(ArrayState& array, Range units, const MemoryLease& from, DeviceStaging& staging,
                     StreamView stream) {
   const std::size_t bytes = array.bytes_of(units);
@@ -127,7 +127,7 @@ void JobArrays::load(const Job::Pass& work, Range units, int worker, const Devic
     const std::size_t bytes = array.bytes_of(units);
     const bool modifies_upload = access.use == ArrayUse::modify && streams_;
     if (copy.version != array.version) {
-      // The host has the last version here: otherwise every device has it, and nothing is copied.
+      // The host has the current version, because otherwise every device would have it.
       staging_of(worker, context)
           .upload((modifies_upload ? copy.next : copy.current).data(), array.on_host(array.host, units),
                   bytes, stream_of(worker, context));
@@ -203,7 +203,7 @@ void JobArrays::commit(const Job::Pass& work, bool on_devices) {
     std::swap(array.held.current, array.held.next);
     for (ArrayState::DeviceCopy& copy : array.devices) {
       if (!copy.written) {
-        copy = {};  // the device has no tile in this plan any more
+        copy = {};  // the device has no tile in the current plan
         continue;
       }
       std::swap(copy.current, copy.next);

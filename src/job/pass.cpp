@@ -27,15 +27,14 @@ namespace {
   throw Error(ErrorCode::usage, message);
 }
 
-/// Fault point "vote-late": sleeps for longer than the vote's timeout if the timeout is at most a minute,
-/// else briefly.
+/// Fault point "vote-late": sleeps longer than the vote's timeout if the timeout is at most a minute, else
+/// briefly.
 void delay_vote(std::chrono::milliseconds timeout) {
   const bool ends_job = timeout.count() > 0 && timeout <= std::chrono::minutes(1);
   std::this_thread::sleep_for(ends_job ? timeout + 6 * mpi::detail::grace_of_watchdogs
                                        : std::chrono::milliseconds(50));
 }
 
-/// Lines that describe the use of arrays in a pass.
 std::string described(std::span<const detail::ArrayAccess> arrays) {
   std::string text;
   for (const detail::ArrayAccess& access : arrays) {
@@ -49,7 +48,6 @@ std::string described(std::span<const detail::ArrayAccess> arrays) {
   return text;
 }
 
-/// "double" for `typeid(double)`.
 std::string demangled(const std::type_info& type) {
   int failed = 0;
   const std::unique_ptr<char, decltype(&std::free)> readable(
@@ -77,7 +75,7 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
 
 void Job::State::require_thread() const {
   mpi::detail::CommunicatorAccess::require_usable(comm);
-  // Over MPI, `comm` has checked the calling thread: functions of a pass run on other threads.
+  // Over MPI, `require_usable` has checked the thread: functions of a pass run on other threads.
   if (comm.is_serial() && ApplicationScope::is_entered())
     throw Misuse("a function of a pass called a collective member of a Job: call it between passes");
 }
@@ -166,12 +164,12 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
     attempt.run([&] { other = substitute_for(plan, work); });
     bool moves = other && rank_without_device(plan, remaining);
     if (moves) {
-      // The exchange of units is collective, and a rank may have failed before it: vote first.
+      // Votes first, because a rank that has failed would not make the collective exchange of units.
       if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
         work.bring(*other);
-      } else {  // all arrays of `plan` move permanently; the reference `plan` changes with them
+      } else {  // arrays move permanently, and `plan`, a reference to their plan, changes
         arrays.move(arrays.distributed_by(plan), *other);
         other.reset();
         moves = false;
@@ -215,7 +213,7 @@ void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
   if (!work) refuse("Job::run_alive was given no function: give one");
-  // `work` may end before the first progress callback: poll for a request made before.
+  // Polls here too, because `work` may end before the first progress callback.
   if (its.options.stop != nullptr) its.options.stop->poll();
   its.team().for_each_block({0, 1}, 1, [&](int, Range) { checked_call(work); });
 }
@@ -235,7 +233,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (state.faults.hit(fault::Stage::signal, std::nullopt, state.pass)) (void)std::raise(SIGUSR1);
   if (state.faults.hit(fault::Stage::kill, std::nullopt, state.pass)) (void)std::raise(SIGKILL);
   const TraceRange range("pass", state.pass);
-  state.verdict.ran = Verdict::Ran::none;  // until the pass has a verdict
+  state.verdict.ran = Verdict::Ran::none;  // until the vote
   state.verdict.reason = "the pass ended before its vote";
   const bool on_devices = !pass.host_only && state.runs_on_devices(plan);
   const DeviceTurn turn(state);
@@ -263,7 +261,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.arrays.commit(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
-  // Balancers need the times of devices: do not record a host-only pass over a plan for devices.
+  // Skips host-only passes over a plan for devices, because balancers need the times of devices.
   if (!state.runs_on_devices(plan)) state.timers.record(plan, false, state.seconds);
 }
 

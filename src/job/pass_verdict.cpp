@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdicts of passes, and the fallback to the CPU.
 #include "job/state.hpp"
 
 #include <tessera/error.hpp>

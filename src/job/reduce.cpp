@@ -26,8 +26,8 @@ void tell_no_memory(std::size_t width, Work&& work) {
   }
 }
 
-/// One wide sum for all threads, in pieces, each with a mutex. Every thread begins at another piece, so that
-/// they rarely wait for each other.
+/// One wide sum for all threads, in pieces with a mutex each. Threads start at different pieces to limit
+/// contention.
 class SharedSum {
  public:
   explicit SharedSum(std::size_t width) : width_(width) {
@@ -37,7 +37,7 @@ class SharedSum {
       pieces_[i].sum = ReproducibleSum(std::min(piece_width, width - i * piece_width));
   }
 
-  /// Adds `partial` to the sum, then sets it to zeros. Thread-safe.
+  /// Adds `partial` to the sum, and sets `partial` to zeros. Thread-safe.
   void add_and_clear(std::span<double> partial, int thread, int threads) {
     const std::size_t first = pieces_.size() * static_cast<std::size_t>(thread) /
                               static_cast<std::size_t>(std::max(thread + 1, threads));
@@ -74,7 +74,7 @@ class SharedSum {
   std::size_t width_;
 };
 
-/// Combines the states of all ranks, after the vote of the pass.
+/// *Collective.* Call after the vote of the pass.
 template <class State, class Work>
 void combine_ranks(State& state, const char* kind, Work&& work) {
   const std::string what = kind + (" of " + state.pass_name());
@@ -87,7 +87,7 @@ void combine_ranks(State& state, const char* kind, Work&& work) {
   }
 }
 
-/// Calls `work` for each block of a host tile.
+/// Divides a host tile into blocks.
 template <class Work>
 void for_each_block(const HostTile& tile, std::int64_t block, Work&& work) {
   for (HostTile one = tile; one.range.begin < tile.range.end; one.range.begin = one.range.end) {
@@ -123,11 +123,11 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
   std::vector<ReproducibleSum> sums;          // one for each GPU lane of this rank, or for each host thread
-  std::optional<SharedSum> shared;            // used instead of `sums` for a wide sum on hosts
-  std::vector<std::vector<double>> partials;  // sums of host threads over their current blocks
+  std::optional<SharedSum> shared;            // replaces `sums` in a wide sum on hosts
+  std::vector<std::vector<double>> partials;  // sums of the current blocks, by host thread
   const auto begin = [&](int workers, bool all_share) {
-    // At least one sum even on a rank without a tile, for the allreduce. Constructed in place, since
-    // copying a wide one would take longer than the pass.
+    // At least one sum, for the allreduce. Constructed in place, because copying a wide sum could take longer
+    // than the pass.
     const auto count = static_cast<std::size_t>(std::max(workers, 1));
     tell_no_memory(width, [&] {
       sums.clear();
@@ -171,7 +171,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
-             // The pass begins again with the remaining devices, or with the host threads.
+             // Starts again with the remaining devices or the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
              .finish =
                  [&] {
@@ -235,7 +235,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
              .prepare = begin,
              .on_device = on_device,
              .on_host = on_host,
-             .restore = begin,  // begins again, with the remaining devices or the host threads
+             .restore = begin,  // starts again with the remaining devices or the host threads
              .finish = merge,
              .can_move = !arrays.empty(),
              .arrays = arrays});

@@ -20,7 +20,6 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Whether scores are measured and the options provide the host's work for it.
 bool measures_on_host(const JobOptions& options) {
   return options.score_model == ScoreModel::measured && options.measure_on_host;
 }
@@ -53,9 +52,9 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
         "JobOptions::stop was made over other ranks than the job: make it with the job's communicator");
 }
 
-/// Records the current exception for the vote: an `Error(usage)` ends the construction of the job, anything
-/// else makes it fall back. `stage` is short enough for std::string's own buffer. Returns the exception's
-/// text as the reason why this rank has no device.
+/// Records the current exception for the vote: an `Error(usage)` is fatal, others make the job fall back.
+/// `stage` must fit std::string's internal buffer, to avoid an allocation. Returns the reason why this rank
+/// has no device.
 Absence record_failure(Attempt& attempt, const char* stage, int device, std::string uuid) noexcept {
   const std::exception_ptr thrown = std::current_exception();
   Absence absence{Absence::Reason::driver_error, reason_of(thrown)};
@@ -66,7 +65,7 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   } catch (const Error& error) {
     if (error.code() == ErrorCode::usage) attempt.fatal(thrown);
   } catch (...) {
-    // Any other exception counts as a device failure, recorded below.
+    // A device failure, recorded below.
   }
   attempt.device_failed({.rank = 0,
                          .hostname = {},
@@ -77,7 +76,6 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   return absence;
 }
 
-/// Probes the hardware as the options demand.
 Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const fault::Faults& faults,
                  Attempt& attempt) {
   const TraceRange range("probe");
@@ -90,7 +88,7 @@ Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const
       here.absence = {Absence::Reason::excluded, "the policy is cpu"};
       return here;
     }
-    // TESSERA_SIMULATE gives a process the same devices in every communicator.
+    // The rank in MPI_COMM_WORLD, so that simulated devices do not depend on the communicator.
     here = probe(mpi::detail::CommunicatorAccess::rank_in_world(comm));
     for (ProbedDevice& seen : here.devices) seen.info.memory_fraction = options.memory_fraction;
     if (!here.devices.empty() && detail::ContextAccess::were_opened_before_fork())
@@ -127,7 +125,7 @@ Ordinal ordinal_of(const DeviceInfo& device, int claim_index, const detail::Cuda
   return cuda::find_ordinal(device.uuid);
 }
 
-/// The claimed devices with their CUDA indices, without scores. Drops inaccessible devices.
+/// The claimed devices with CUDA indices, without scores. Drops inaccessible devices.
 std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim& mine,
                                             std::optional<detail::CudaVisibility>& visibility,
                                             const fault::Faults& faults, Attempt& attempt) {
@@ -155,16 +153,16 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
   return entries;
 }
 
-/// *Collective.* Whether hosts compute in addition to the job's GPUs.
+/// *Collective.* Whether hosts compute in addition to GPUs.
 bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options) {
   const bool wanted = options.hosts && options.policy != Policy::cpu && measures_on_host(options);
-  // An allreduce, since ranks may have different options: only the vote detects that.
+  // An allreduce, because options may differ between ranks until the vote has compared them.
   std::array<std::int32_t, 2> found = {wanted ? 0 : 1, mine.devices.empty() ? 0 : 1};
   comm.allreduce(std::span<std::int32_t>(found), mpi::Reduction::max);
   return found[0] == 0 && found[1] != 0;
 }
 
-/// *Collective.* Adds the host to the devices of this rank. Returns the threads of passes.
+/// *Collective.* Adds the host to this rank's devices.
 PassThreads add_host(const mpi::Communicator& comm, const Probe& here, const JobOptions& options, Claim& mine,
                      std::vector<DevicePool::Entry>& entries) {
   constexpr std::int64_t all_memory = std::int64_t{1} << 50;  // more than any node has
@@ -190,7 +188,8 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
                                          PassThreads threads, const JobOptions& options,
                                          const fault::Faults& faults, Attempt& attempt,
                                          FunctionRef<void()> progress) {
-  // Timed runs must start together, but ranks may have different options, which only the vote detects.
+  // *Collective*, because timed runs must start together, and options may differ between ranks until the
+  // vote.
   const Measurable can = measurable(comm, mine.devices, options);
   if (can == Measurable::yes) return measure(comm, mine.devices, threads, options, faults, attempt, progress);
   std::vector<std::uint64_t> scores(mine.devices.size());
@@ -201,7 +200,7 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
           "simulated with declared scores: give JobOptions::measure_on_host, to time these too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
-  try {  // also if another device has failed: the job may continue without that one
+  try {  // even after a failure, because the job may continue without the failed device
     std::ranges::transform(mine.devices, scores.begin(), [&](const ClaimedDevice& device) {
       return score(device.info, options.score_model);
     });
@@ -216,7 +215,7 @@ std::vector<int> gather_threads(const mpi::Communicator& comm, int mine) {
   return comm.allgather(mine);
 }
 
-/// The options that must be the same on all ranks, one per line.
+/// The options that must be equal on all ranks, one per line.
 std::string described(const JobOptions& options) {
   return "policy " + std::string(to_string(options.policy)) + "\na device's failure leads to " +
          std::string(to_string(options.on_device_failure)) +
@@ -231,7 +230,7 @@ std::string described(const JobOptions& options) {
          (options.hosts ? "hosts beside GPUs" : "no hosts beside GPUs");
 }
 
-/// Why the job has no device; the same sentence on all ranks.
+/// Why the job has no device, equal on all ranks.
 std::string absence_of(const Inventory& inventory) {
   if (!inventory.devices().empty()) return {};
   const InventoryRank& first = inventory.ranks().front();
@@ -297,7 +296,7 @@ void Job::State::set_up() {
       throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
     verdict = verdict_of_host();
   } else {
-    // Take the scores from the inventory, which divides those of shared devices among the sharers.
+    // The inventory has divided the scores of shared devices among the sharers.
     for (auto& entry : entries) {
       entry.score = inventory.devices_of(comm.rank())[static_cast<std::size_t>(entry.claim_index)].score;
     }

@@ -14,7 +14,6 @@ namespace {
 /// Slabs double up to this size.
 constexpr std::size_t max_growth_bytes = std::size_t{64} << 20;
 
-/// Bytes from address `at` to the next multiple of `alignment`.
 std::size_t padding(std::uintptr_t at, std::size_t alignment) {
   return (alignment - at % alignment) % alignment;
 }
@@ -63,8 +62,8 @@ MemoryLease Arena::take_slab(BufferPool& pool, std::size_t needed) const {
 
 void Arena::reset() noexcept {
   if (slabs_.size() > 1) {
-    // One slab replaces all. Each old slab began at a multiple of 256 bytes, for which the new one needs
-    // padding.
+    // One slab will replace all of them. The extra bytes are padding: each old slab began at a multiple of
+    // 256 bytes.
     next_bytes_ = used_bytes() + slabs_.size() * default_alignment;
     slabs_.clear();
   }

@@ -46,7 +46,7 @@ MemoryLease BlockCache::take(std::size_t bytes, StreamView stream) {
   const SizeClass size = class_of_(bytes);
   StreamQueue& queue = queue_of(stream);
   Block* block = queue.bins[size.index].newest();
-  // Prefers a block that this stream returned: it needs no event, unless other streams used it too.
+  // Prefers a block that this stream returned, which needs no event unless other streams used it too.
   if (block == nullptr || !block->guests.empty()) block = find(queue, size.index);
   if (block != nullptr) {
     take_from_cache(*block);
@@ -116,8 +116,8 @@ StreamQueue& BlockCache::queue_of(StreamView stream) {
 }
 
 /// A cached block of the size class that later work on `queue`'s stream may use; null if none is cached.
-/// Blocks that need no wait are preferred, and among these the stream's own. Of other streams' blocks the
-/// oldest are checked: their work is most likely to be complete.
+/// Prefers blocks that need no wait, and among these the stream's own. Checks the oldest blocks of other
+/// streams, because their work is most likely complete.
 Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
   Block* waiting = nullptr;
   const auto look_at = [&](Block* block) {
@@ -138,8 +138,8 @@ Block* BlockCache::find(StreamQueue& queue, std::uint32_t size_class) {
   return waiting;
 }
 
-/// Whether the taker's stream may use the block without waiting: all work on it is complete, or is on that
-/// stream.
+/// Whether the taker's stream may use the block without waiting: all other streams' work on the block is
+/// complete.
 bool BlockCache::is_complete(Block& block, const StreamQueue& taker) {
   StreamQueue& owner = *block.queue;
   if (&owner != &taker && block.returned > owner.complete) {
@@ -183,8 +183,7 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   void* data = upstream_->allocate(size.bytes, queue.stream);
   if (data == nullptr) data = reclaim(size.bytes, queue.stream);
   if (data == nullptr) run_out(requested, cached_before, "device memory has run out");
-  // After a refusal the estimate of what fits on the device grows slowly: by larger steps, the next
-  // allocations would soon be refused again.
+  // After a refusal the estimated capacity grows slowly, because faster growth would cause new refusals soon.
   constexpr std::size_t growth = 256;
   if (known_to_fit_ != std::numeric_limits<std::size_t>::max()) known_to_fit_ += size.bytes / growth;
   Block& block = *spare_blocks_.back();
@@ -194,8 +193,8 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Retries after the device is out of memory. Frees the oldest cached blocks and, if that is not enough,
-/// waits for the work on all cached blocks and frees them too. Null if memory is still short.
+/// Retries after the device refused memory. Frees the oldest cached blocks and, if that is not enough, waits
+/// for the work on all cached blocks and frees them too. Null if memory is still short.
 void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   known_to_fit_ = statistics_.reserved_bytes();
   make_room(bytes);
@@ -242,7 +241,7 @@ void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const
 
 void BlockCache::put_in_cache(Block& block) noexcept {
   auto& bin = block.queue->bins[block.size.index];
-  // A block that other streams still use goes to the old end, so that the newest block is usable at once.
+  // Blocks with guests go to the old end, so that the newest block is usable at once.
   block.guests.empty() ? bin.push_newest(block) : bin.push_oldest(block);
   cached_.push_newest(block);
   ++kept_[block.size.index];
@@ -264,7 +263,7 @@ void BlockCache::evict(Block& block) noexcept {
   try {
     order_before(block, *block.queue);
   } catch (const Error&) {
-    // An event call fails only on a lost device, whose memory is not used any more.
+    // Event calls fail only on a lost device, whose memory is no longer used.
     forget_guests(block);
   }
   upstream_->deallocate(block.data, block.size.bytes, block.queue->stream);
@@ -310,7 +309,7 @@ void BlockCache::release_stream(StreamView stream) {
     throw Error(ErrorCode::usage, std::string(pool_) + ": a stream is released while " +
                                       std::to_string((*known)->leases) +
                                       " leases are bound to it: return them first");
-  // Blocks that other streams own refer to this stream as a user: an event takes its place.
+  // Blocks of other streams may have this stream as a guest: recorded events replace the stream.
   for (Block& block : blocks_) {
     for (Guest& guest : block.guests) {
       if (guest.stream != stream) continue;

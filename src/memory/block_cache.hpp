@@ -77,8 +77,8 @@ struct alignas(apart_bytes) Block {
   Link in_cache;
 };
 
-/// One stream's cached blocks, and how much of its work is known to be complete. An event is recorded only
-/// when another stream needs a block, and then covers all earlier returns.
+/// Cached blocks of a stream, and how much of its work is known to be complete. An event is recorded only
+/// when another stream needs a block; the event covers all earlier returns.
 struct alignas(apart_bytes) StreamQueue {
   StreamQueue(StreamView of, std::size_t classes) : stream(of), bins(classes) {}
 
@@ -150,18 +150,19 @@ class alignas(apart_bytes) BlockCache {
   CacheLimits limits_;
   PoolStatistics statistics_;
   BlockList<&Block::in_cache> cached_;
-  std::vector<std::size_t> kept_;  ///< cached blocks by size class
+  std::vector<std::size_t> kept_;  ///< number of cached blocks, by size class
   std::size_t leases_ = 0;
   std::size_t mark_bytes_ = 0;  ///< maximum of bytes in use since the cache was last emptied
   /// Estimated capacity: the bytes reserved when the device last refused memory, raised by each allocation
-  /// since. Beyond it cached blocks are freed first, since a refusal costs milliseconds.
+  /// since. An allocation beyond the estimate first frees cached blocks, because a refusal costs
+  /// milliseconds.
   std::size_t known_to_fit_ = std::numeric_limits<std::size_t>::max();
   bool closed_ = false;
   std::vector<std::unique_ptr<StreamQueue>> queues_;
-  std::deque<Block> blocks_;          ///< all records ever made
-  std::vector<Block*> spare_blocks_;  ///< records without memory
+  std::deque<Block> blocks_;          ///< all blocks ever created
+  std::vector<Block*> spare_blocks_;  ///< blocks without memory
   std::vector<EventView> spare_events_;
-  std::size_t events_ = 0;  ///< number of events that exist
+  std::size_t events_ = 0;
   std::unique_ptr<MemoryUpstream> upstream_;
   const char* pool_;
 };

@@ -73,8 +73,8 @@ class CudaUpstream : public MemoryUpstream {
   std::shared_ptr<const void> streams_;  // the context's streams; leases may outlive the context
 };
 
-/// Allocates by cudaMallocAsync from a memory pool of its own, not the device's default pool, which other
-/// libraries use. Freed memory returns to the system when a stream is next synchronised.
+/// Allocates in stream order from a separate memory pool, because other libraries use the device's default
+/// pool. Freed memory returns to the system at the next synchronisation of a stream.
 class AsyncUpstream final : public CudaUpstream {
  public:
   AsyncUpstream(Ordinal ordinal, std::shared_ptr<const void> streams)

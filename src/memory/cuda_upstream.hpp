@@ -6,11 +6,10 @@
 
 #include <memory>
 
-/// Implemented by `cuda_upstream.cpp`; `no_cuda_upstream.cpp` takes its place in builds without CUDA.
+/// Implemented by `cuda_upstream.cpp`, or by `no_cuda_upstream.cpp` in builds without CUDA.
 namespace tessera::cuda {
 
-/// Memory of the device with this index, whose primary context must exist. The upstream shares the ownership
-/// of `streams`.
+/// The device's primary context must exist. The upstream shares ownership of `streams`.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal,
                                                             std::shared_ptr<const void> streams);
 /// Like `make_upstream`, for a driver without memory pools. Only in builds with CUDA.

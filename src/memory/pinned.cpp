@@ -23,9 +23,9 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// This file uses system calls: hwloc would first discover the topology, which takes tens of milliseconds.
+// System calls instead of hwloc, whose topology discovery takes tens of milliseconds.
 
-/// Sets the preferred node of pages that are not allocated yet.
+/// Sets the preferred NUMA node of pages that are not allocated yet.
 void prefer_node(void* memory, std::size_t bytes, int node) {
   constexpr std::size_t word_bits = sizeof(unsigned long) * CHAR_BIT;
   const auto bit = static_cast<std::size_t>(node);
@@ -34,7 +34,7 @@ void prefer_node(void* memory, std::size_t bytes, int node) {
   (void)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, nodes.data(), nodes.size() * word_bits + 1, 0u);
 }
 
-/// Whether every page is on the node; all pages must have been touched.
+/// All pages must have been touched.
 bool is_on_node(void* memory, std::size_t bytes, int node) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;

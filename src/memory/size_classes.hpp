@@ -20,8 +20,8 @@ using ClassOf = SizeClass (*)(std::size_t bytes) noexcept;
 inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
 
 /// The class of a request of `bytes`, 1 to `largest_class_bytes`. Classes are multiples of 512 bytes up to 4
-/// KiB; above that each power of two has 8 steps, from 1 MiB on 16, and from 64 MiB on 64, as coarse rounding
-/// of large sizes would waste device memory.
+/// KiB; above, each power of two has 8 classes, from 1 MiB 16, and from 64 MiB 64, to limit the memory that
+/// rounding wastes.
 [[nodiscard]] constexpr SizeClass fine_class(std::size_t bytes) noexcept {
   const std::size_t last = bytes - 1;
   if (last < 4096) {

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 namespace {
 
-/// Time for the launcher to read this rank's output: MPICH's launcher loses unread output at an abort.
+/// MPICH's launcher loses unread output at an abort, so the rank waits for it to read.
 constexpr auto longest_wait_for_launcher = std::chrono::seconds(1);
 
 }  // namespace

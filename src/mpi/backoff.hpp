@@ -9,14 +9,13 @@
 
 namespace TESSERA_NAMESPACE::mpi {
 
-/// Exponential backoff of a polling loop: spins first, since most waits last microseconds, then yields the
-/// core, then sleeps for twice as long each time, up to 100 us, since other ranks and their threads may need
-/// the core.
+/// Exponential backoff of a polling loop. Spins first, because most waits last microseconds; then yields;
+/// then sleeps for times that double up to 100 us, because other threads may need the core.
 class Backoff {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `spin_time`: how long to poll without sleeping; large transfers progress only while they are polled.
+  /// `spin_time`: time without sleeping, because large transfers progress only while MPI is polled.
   explicit Backoff(Clock::duration spin_time = std::chrono::milliseconds(1)) : spin_time_(spin_time) {}
 
   void operator()() {
@@ -29,9 +28,7 @@ class Backoff {
     sleep_ = std::min(sleep_ * 2, std::chrono::microseconds(100));
   }
   [[nodiscard]] bool is_long() const noexcept { return sleep_ > std::chrono::microseconds(1); }
-  /// Time of construction.
   [[nodiscard]] Clock::time_point start() const noexcept { return start_; }
-  /// The time since `start()`.
   [[nodiscard]] Clock::duration waited() const { return Clock::now() - start_; }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Error: the calling thread must not make this call.
+/// Thrown for a collective call on a thread other than the main one.
 class WrongThread : public Error {
  public:
   WrongThread();
@@ -14,19 +14,19 @@ class WrongThread : public Error {
 /// Number of `WrongThread` errors thrown on the calling thread.
 [[nodiscard]] int& wrong_calls() noexcept;
 
-/// Error: the call was made in a forked child, which is not a rank.
+/// Thrown for a call in a forked child, which is not a rank.
 class ForkedChild : public Error {
  public:
   ForkedChild();
 };
 
-/// Throws `Failure` with MPI's own message unless `code` is MPI_SUCCESS. Defined in mpi_communicator.cpp.
+/// Throws `Failure` with MPI's error string unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
 
-/// The text of an `Error(usage)` for a call after MPI_Finalize.
+/// Message of an `Error(usage)` for a call after MPI_Finalize.
 extern const char* const mpi_is_over;
 
-/// Whether a collective of the calling thread is in progress: true in its signal handlers and callbacks only.
+/// Whether the calling thread is inside a collective: true only in signal handlers and callbacks.
 [[nodiscard]] bool is_in_a_collective() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// `time`, but at most a hundred years: adding a longer time would overflow the nanoseconds of clocks.
+/// At most a hundred years, because a longer time would overflow a clock's 64-bit nanoseconds.
 [[nodiscard]] constexpr std::chrono::milliseconds clamped_time(std::chrono::milliseconds time) noexcept {
   return std::min<std::chrono::milliseconds>(time, std::chrono::years(100));
 }

@@ -10,7 +10,6 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Access to a communicator for the library only.
 struct CommunicatorAccess {
   /// Throws `Error(usage)` unless the calling thread may make collective calls of `comm`.
   static void require_usable(const Communicator& comm) { comm.require_usable(); }
@@ -20,35 +19,34 @@ struct CommunicatorAccess {
     return !comm.is_serial() && comm.self_.group == nullptr;
   }
 
-  /// The serial communicator of a `Session`.
   [[nodiscard]] static Communicator serial_of_program();
-  /// Whether the library may install handlers in this process and end it: not in another program's process.
+  /// Whether the library may install handlers in this process and end it. False for the serial communicator
+  /// of a host program.
   [[nodiscard]] static bool owns_process(const Communicator& comm) noexcept {
     return !comm.is_serial() || comm.self_.owns_process;
   }
 
-  /// The group of a communicator that is neither serial nor empty.
   [[nodiscard]] static RankGroup& group_of(const Communicator& comm) { return *comm.self_.group; }
-  /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
+  /// The calling rank in the numbering of `comm`'s group, such as "rank 3 (node7)".
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
   [[nodiscard]] static int rank_in_world(const Communicator& comm);
   /// Whether both communicators have the same ranks, in any order.
   [[nodiscard]] static bool have_same_ranks(const Communicator& one, const Communicator& other);
 
-  /// Sends an empty message to rank `to`, without waiting for it to be received.
+  /// Does not wait for the message to be received.
   static void send_empty(const Communicator& comm, int to, int tag);
-  /// Receives an empty message, if one has arrived, and returns its sender.
+  /// Receives an empty message if one has arrived, and returns the sender.
   [[nodiscard]] static std::optional<int> sender_of_empty(const Communicator& comm, int tag);
-  /// Waits for an empty message from rank `from`, under the same timeout as a collective.
+  /// Waits for an empty message, with the timeout of a collective.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
-  /// A collective of this communicator, not of its duplicates and parts, runs the callback repeatedly once it
-  /// has waited for a millisecond. The callback must not block, throw, or use the communicator.
+  /// Collectives that wait longer than a millisecond run the callback repeatedly; those of duplicates and
+  /// parts do not. The callback must not block, throw, or use the communicator.
   static void set_progress_callback(Communicator& comm, SharedFunction<void()> progress) noexcept {
     comm.self_.progress = std::move(progress);
   }
 
-  // Collectives split into pieces of a given size, for tests.
+  // For tests: collectives with a given maximum size of pieces.
   static void allreduce(const Communicator& comm, auto... with) { comm.allreduce_elements(with...); }
   static void broadcast(const Communicator& comm, auto... with) { comm.broadcast_bytes(with...); }
   static auto gathered_offsets(const Communicator& comm, auto... with) {

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The message of an exception; a generic text if it has none, or if memory is short.
+/// The exception's message, or a generic text if there is none or memory is short.
 [[nodiscard]] std::string reason_of(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace TESSERA_NAMESPACE

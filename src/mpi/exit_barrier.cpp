@@ -32,7 +32,6 @@ const char* manner_of(ExitPath path) noexcept {
   return nullptr;
 }
 
-/// The collective calls at the exit of a rank group.
 class ExitBarrier {
  public:
   ExitBarrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts)
@@ -49,7 +48,6 @@ class ExitBarrier {
     wait(request, "an allreduce");
   }
 
-  /// Gathers the counts of all ranks, in rank order.
   [[nodiscard]] std::vector<std::vector<Count>> gather(const std::vector<Count>& mine) {
     const int bytes = static_cast<int>(mine.size() * sizeof(Count));
     std::vector<int> all_bytes(static_cast<std::size_t>(group_.size()));
@@ -75,7 +73,7 @@ class ExitBarrier {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const CollectiveScope scope;
-    // Watchdogs see a call of a fictitious communicator, whose id is the complement of the group's id.
+    // For watchdogs: a call on a fictitious communicator, whose id is the complement of the group's id.
     const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
     Backoff backoff;
     std::optional<Watchdog> watchdog;
@@ -94,7 +92,6 @@ class ExitBarrier {
   std::string purpose_;
 };
 
-/// Two ranks that have made different numbers of calls on a communicator.
 struct Difference {
   int rank = 0;
   Count count;
@@ -121,15 +118,15 @@ WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout)
   using namespace std::chrono_literals;
   if (timeout.count() > 0) return {.timeout = timeout};
   if (path == ExitPath::exception) return {.timeout = 1min, .only_silence = true};
-  // Wait briefly after a failure: without the wait, launchers would end the job at once.
+  // A short wait, because launchers end the job when a failed rank exits.
   if (path == ExitPath::failure) return {.timeout = 10s, .only_silence = true};
-  // Otherwise wait long: other ranks may still compute or write results.
+  // A long wait, because other ranks may still compute or write results.
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }
 
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts) {
   ExitBarrier barrier(group, path, timeouts);
-  // Equal counts give the sum 0 only over all ranks of MPI_COMM_WORLD: see `CollectiveCounts::imbalance`.
+  // The sum of imbalances has a meaning only over all ranks of MPI_COMM_WORLD.
   const std::uint64_t imbalance = group.is_world() ? collective_counts().imbalance() : 0;
   std::array<std::uint64_t, 2> sums = {path == ExitPath::exception ? 1u : 0u, imbalance};
   barrier.sum(sums);

@@ -35,11 +35,11 @@ struct ExitGuard {
   std::array<char, MPI_MAX_PROCESSOR_NAME + 32> name{};  // "rank 3 (node7)", made without an allocation
   std::thread::id thread;                                // the main thread
   std::atomic<std::thread::id> leaving;                  // the first thread that called exit
-  bool all_have_come = false;               // whether all ranks of MPI_COMM_WORLD have reached the end
+  bool all_have_come = false;               // whether all ranks of MPI_COMM_WORLD have passed an exit barrier
   std::terminate_handler before = nullptr;  // the application's terminate handler
 };
 
-/// The guard of this process. Never destroyed, since handlers run after the destructors of static objects.
+/// Never destroyed, because exit handlers run after the destructors of static objects.
 ExitGuard& exit_guard() {
   static auto* const all = new ExitGuard;
   return *all;
@@ -54,11 +54,10 @@ bool is_active() noexcept {
             exit_status(ErrorCode::job_fault));
 }
 
-/// Returns only for an exit of the main thread, outside of collectives, if no other thread has called exit
-/// before.
+/// Returns only on the main thread, outside of collectives, and if no other thread has called exit before.
 void begin_to_leave() {
   const std::thread::id here = std::this_thread::get_id();
-  // If two threads call exit, glibc lets the second one end the process while handlers of the first one run.
+  // If a second thread calls exit, glibc may end the process while handlers of the first one run.
   std::thread::id first;
   if (!exit_guard().leaving.compare_exchange_strong(first, here) && first != here)
     for (;;) pause();
@@ -74,7 +73,7 @@ void at_exit(int status, void*) {
   begin_to_leave();
   const bool is_failure = status != 0 && exit_guard().owner == MpiOwner::program;
   exit_guard().all_have_come = pass_exit_barriers(is_failure ? ExitPath::failure : ExitPath::normal);
-  // A program that initialised MPI may call MPI_Finalize itself, even in the destructor of a static object.
+  // A program that initialised MPI may still call MPI_Finalize, even in a static object's destructor.
   if (exit_guard().owner == MpiOwner::session) MPI_Finalize();
 }
 
@@ -84,8 +83,8 @@ void at_quick_exit() {
   if (pass_exit_barriers(ExitPath::normal)) MPI_Finalize();
 }
 
-/// The last step of `exit`: finalises MPI if the program has not. When a rank ends without MPI_Finalize,
-/// launchers kill the other ranks, which may still write output.
+/// The last step of `exit` finalises MPI if the program has not: launchers kill the other ranks, which may
+/// still write output, if a rank ends without MPI_Finalize.
 [[gnu::destructor]] void after_exit() {
   if (!is_active()) return;
   begin_to_leave();
@@ -99,17 +98,17 @@ void at_quick_exit() {
   return handler == &std::abort;
 }
 
-/// Prints which rank ends and why. Then calls the application's handler, unless that is the default one,
-/// which only aborts. Ends the job if the handler returns.
+/// Prints the rank and the reason. Calls the application's handler unless it is the default one, which only
+/// aborts. Ends the job if the handler returns.
 [[noreturn]] void at_terminate() {
   const std::terminate_handler theirs = std::exchange(exit_guard().before, nullptr);
   if (!is_active()) {
     if (theirs != nullptr) theirs();
     std::abort();
   }
-  exit_guard().armed = false;  // an exit within the handler is not handled again
+  exit_guard().armed = false;  // an exit in the application's handler is not handled
   const std::exception_ptr thrown = std::current_exception();
-  // Allocates nothing: a lack of memory may be the reason for the end.
+  // A buffer on the stack, because memory may be exhausted.
   const std::string reason = thrown ? reason_of(thrown) : std::string();
   std::array<char, 2048> line{};
   std::snprintf(line.data(), line.size(), "%s ends by an exception that nothing caught: %s: the job is ended",
@@ -121,8 +120,8 @@ void at_quick_exit() {
   abort_ranks(exit_status(ErrorCode::job_fault));
 }
 
-/// Counts the application's functions that this thread is running. `exit` destroys this object before it runs
-/// any handler: a count above 0 then shows that such a function has called `exit`.
+/// Number of application functions on this thread's stack. `exit` destroys this object before it runs any
+/// handler; a positive count then means that such a function has called `exit`.
 struct RunningFunctions {
   ~RunningFunctions() {
     if (count > 0 && is_active()) begin_to_leave();

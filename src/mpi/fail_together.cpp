@@ -41,7 +41,7 @@ void FailureWatch::ask(int ranks_of_call) {
 }
 
 bool FailureWatch::any(bool here) {
-  is_asking_ = true;  // stays true if the following MPI call fails
+  is_asking_ = true;  // stays true if the allreduce throws
   const bool failed = comm_.allreduce<std::int32_t>(here ? 1 : 0, Reduction::max) != 0;
   is_asking_ = false;
   return failed;
@@ -65,8 +65,7 @@ void fail_together(const Communicator& comm, FunctionRef<void()> work) {
     thrown = std::current_exception();
   }
   group.failures = nullptr;
-  // If `has_failed()`, a vote during `work` (`FailureWatch::ask`) told this rank of the failure: it has voted
-  // already.
+  // If `has_failed()`, this rank has voted in `FailureWatch::ask` during `work`, and must not vote again.
   if (!watch.has_failed() && !watch.any(thrown != nullptr)) return;
   const bool failed = thrown != nullptr && !watch.has_failed();
   const std::vector<std::int32_t> codes = votes.allgather(failed ? code_of(thrown) : no_failure);

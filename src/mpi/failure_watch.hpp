@@ -8,24 +8,23 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Thrown on ranks that did not fail themselves.
+/// Thrown on ranks that did not fail.
 class OtherRankFailed : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "another rank has failed"; }
 };
 
-/// Keeps ranks from waiting for a failed rank: they vote on failures before each collective call of all
-/// ranks.
+/// Prevents a deadlock on a failed rank: before each collective of all ranks, the ranks vote on failures.
 class FailureWatch {
  public:
-  /// `comm`, of all ranks, is used only for the votes, and must outlive the watch.
+  /// `comm` has all ranks, carries only the votes, and must outlive this object.
   explicit FailureWatch(const Communicator& comm) : comm_(comm) {}
-  /// *Collective.* Call before a collective of this many ranks: throws `OtherRankFailed` if a rank has
-  /// failed.
+  /// *Collective* if `ranks_of_call` is the number of all ranks. Call it before each collective. Throws
+  /// `OtherRankFailed` if a rank has failed.
   void ask(int ranks_of_call);
   /// *Collective.* Whether any rank has failed; `here`: whether this rank has.
   [[nodiscard]] bool any(bool here);
-  /// Whether this rank has learned of a failure on another.
+  /// Whether a vote in `ask` has reported a failure.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
  private:

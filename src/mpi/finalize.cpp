@@ -25,16 +25,17 @@ struct Finalisation {
   std::vector<std::shared_ptr<RankGroup>> groups;
 };
 
-/// Never destroyed, since the destructor of a static object may call MPI_Finalize.
+/// Never destroyed, because a static object's destructor may call MPI_Finalize.
 Finalisation& finalisation() {
   static auto* const all = new Finalisation;
   return *all;
 }
 
-/// Run by MPI_Finalize before anything else, while all MPI calls still work (MPI 3.1, section 8.7.1).
+/// MPI_Finalize calls this function first, while all MPI calls still work (MPI 3.1, section 8.7.1).
 int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
-  // Let MPI free the groups' communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
+  // Leaves the groups' communicators to MPI, because MPI_Comm_free in an attribute's delete callback may
+  // deadlock.
   const auto groups = finalisation().groups;
   if (exits_watched) (void)pass_exit_barriers(ExitPath::finalize);
   for (const auto& group : groups) group->give_up_channel();
@@ -42,7 +43,7 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-/// Keeps this module loaded even if the program closes it (dlclose), since MPI will call a function of it.
+/// Keeps this library loaded after dlclose, because MPI will call `before_finalize`.
 void keep_loaded() noexcept {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&before_finalize), &here) != 0)

@@ -11,16 +11,16 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 class RankGroup;
 enum class ExitPath;
 
-/// Makes MPI_Finalize, whoever calls it, first pass the exit barriers, so that a rank that calls it too early
-/// is detected, like a rank that returns from `main`.
+/// Makes every MPI_Finalize first pass the exit barriers, which detect a rank that calls MPI_Finalize too
+/// early.
 void watch_finalize();
 
-/// Passes, once, the exit barriers that `AtFinalize` and `keep_until_finalize` registered. Returns whether
-/// all ranks of MPI_COMM_WORLD were among them.
+/// Passes each exit barrier that `AtFinalize` and `keep_until_finalize` registered. Returns whether a barrier
+/// included all ranks of MPI_COMM_WORLD.
 bool pass_exit_barriers(ExitPath path) noexcept;
 
-/// Runs `work` when this rank, during the object's lifetime, reaches MPI_Finalize or leaves the program
-/// without it. Objects run in reverse order of construction. `work` must not throw.
+/// Runs `work` if this rank, during the object's lifetime, reaches MPI_Finalize or exits without it. Objects
+/// run in reverse order of construction. `work` must not throw.
 class AtFinalize {
  public:
   explicit AtFinalize(std::function<void(ExitPath)> work);
@@ -34,8 +34,8 @@ class AtFinalize {
   std::function<void(ExitPath)> work_;
 };
 
-/// Registers a group: at MPI_Finalize its ranks pass an exit barrier, in the order of the calls of this
-/// function, which is the same on all ranks.
+/// Registers an exit barrier of the group's ranks for MPI_Finalize. All ranks must register their groups in
+/// the same order.
 void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

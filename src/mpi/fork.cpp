@@ -19,7 +19,7 @@ void in_child() noexcept {
   if (is_rank) forked = true;
 }
 
-/// Counts forks by a handler (pthread_atfork), which is cheaper than comparing getpid(), a system call.
+/// A handler (pthread_atfork) is cheaper than comparing getpid(), a system call.
 bool count_forks() noexcept {
   static const bool counts = pthread_atfork(nullptr, nullptr, &in_child) == 0;
   return counts;

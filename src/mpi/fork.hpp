@@ -5,16 +5,16 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// From now on this process is a rank, and `is_forked_child` detects its children. Cost after the first call:
-/// none.
+/// Marks this process as a rank, so that `is_forked_child` detects its children.
 void watch_for_forks();
 
-/// True in a process that descends by `fork` from one that called `watch_for_forks`. It has the memory of a
-/// rank, but none of its threads, and is not part of the job: MPI would mistake its calls for the rank's.
+/// True in a process that was forked from a rank (`watch_for_forks`) or from such a child. It has none of the
+/// rank's threads, and MPI would take its calls for the rank's.
 [[nodiscard]] bool is_forked_child() noexcept;
 
-/// The number of forks between this process and an ancestor, counted from the first call of either function.
-/// An object made when the number was smaller has its threads in an ancestor.
+/// Number of forks between this process and the ancestor that first called this function or
+/// `watch_for_forks`. If the number has grown since an object was constructed, its threads exist only in an
+/// ancestor.
 [[nodiscard]] int forks() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -43,12 +43,12 @@ int launched_rank() noexcept {
 }
 
 Runtime launched_runtime() noexcept {
-  // Set by Open MPI's mpirun; by launchers with PMIx; with PMI-1 or PMI-2, such as MPICH's; by Cray PALS.
+  // Set by Open MPI, PMIx, PMI-1 or PMI-2 (MPICH), and Cray PALS.
   constexpr std::array ranks = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"};
   if (std::ranges::any_of(ranks, [](const char* name) { return std::getenv(name) != nullptr; }))
     return Runtime::mpi;
-  // Several tasks of srun without a PMI: start MPI, which then refuses. As serial programs, each would do all
-  // the work. A batch script itself does not have this variable.
+  // For several srun tasks without PMI, MPI_Init fails; as serial programs each task would do all the work.
+  // Slurm does not set this variable in a batch script.
   return number_in("SLURM_STEP_NUM_TASKS").value_or(1) > 1 ? Runtime::mpi : Runtime::serial;
 }
 

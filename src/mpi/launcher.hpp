@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// The name of this host; "?" if it has none.
+/// "?" on failure.
 [[nodiscard]] std::string host_name();
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

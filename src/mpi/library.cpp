@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
-/// The first line of MPI's version, without details of the build.
+/// The version's first line, up to a comma.
 std::string version_of_library() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;

@@ -7,14 +7,14 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Whether MPI was initialised, by this library or others; stays true after MPI_Finalize. Any thread.
+/// True after MPI_Init by any library, and still after MPI_Finalize. Thread-safe.
 [[nodiscard]] inline bool is_initialised() noexcept {
   int initialised = 0;
   MPI_Initialized(&initialised);
   return initialised != 0;
 }
 
-/// Whether MPI_Finalize has completed. Any thread.
+/// Thread-safe.
 [[nodiscard]] inline bool is_finalised() noexcept {
   int finalised = 0;
   MPI_Finalized(&finalised);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators over MPI.
 #include "base/hash.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/backoff.hpp"
@@ -46,7 +45,7 @@ MPI_Datatype datatype(detail::Number type) {
   throw Error(ErrorCode::usage, "unknown type of numbers");
 }
 
-/// Throws `Error(usage)` unless a communicator can be made from `other`, by this thread.
+/// Throws `Error(usage)` unless this thread may duplicate `other`.
 void require_duplicable(MPI_Comm other) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (!detail::is_initialised())
@@ -64,8 +63,7 @@ void require_duplicable(MPI_Comm other) {
                 "an inter-communicator has two groups of ranks: merge them first (MPI_Intercomm_merge)");
 }
 
-/// Calls `transfer(offset, count)` for consecutive pieces of `total` elements: chunks of a large message,
-/// whose counts fit into MPI's int.
+/// Calls `transfer(offset, count)` for chunks of `total` elements, because MPI counts are ints.
 template <class Transfer>
 void in_pieces(std::size_t total, std::size_t piece, Transfer&& transfer) {
   for (std::size_t offset = 0; offset < total; offset += piece)
@@ -85,16 +83,16 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// Inside `fail_together`: throws if another rank has failed. Called immediately before the MPI call, so that
-/// nothing fails in between.
+/// Inside `fail_together`: throws if another rank has failed. Nothing may throw between this call and the MPI
+/// call.
 void ask_for_failures(const detail::RankGroup& group, int ranks) {
   if (group.failures != nullptr) group.failures->ask(ranks);
 }
 
-/// Interval at which a rank replies to inquiries if none of its waits is long enough for a watchdog's step.
+/// Interval of replies to inquiries if all waits are too short for a watchdog's step.
 constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
-/// At the start of a wait: whether `between_answers` has passed since this was last true. Main thread only.
+/// Whether `between_answers` has passed since the last call that returned true. Main thread only.
 bool is_time_to_answer(Backoff::Clock::time_point now) {
   static Backoff::Clock::time_point next{};
   if (now < next) return false;
@@ -102,8 +100,8 @@ bool is_time_to_answer(Backoff::Clock::time_point now) {
   return true;
 }
 
-/// MPICH 4.0 compares unsigned numbers as signed ones: for a minimum or maximum, maps unsigned numbers to
-/// signed ones of the same order for the lifetime of this object.
+/// Works around MPICH 4.0, which compares unsigned numbers as signed ones: during its lifetime, maps unsigned
+/// numbers to signed ones of the same order. For minimum and maximum only.
 class SignedOrder {
  public:
   SignedOrder(void* data, std::size_t count, detail::Number& type, Reduction how) {
@@ -122,7 +120,6 @@ class SignedOrder {
   SignedOrder& operator=(const SignedOrder&) = delete;
 
  private:
-  /// Flips the top bit of each number.
   void flip() noexcept {
     for (std::uint32_t& number : narrow_) number ^= std::uint32_t{1} << 31;
     for (std::uint64_t& number : wide_) number ^= std::uint64_t{1} << 63;
@@ -157,7 +154,7 @@ void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int t
   const Purpose what(comm, std::string(purpose));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, comm.usable(), &request), "MPI_Irecv");
-  // Number 0: receiving is no collective, and is not counted.
+  // Number 0, because a receive is no collective and is not counted.
   comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
 }
 
@@ -190,7 +187,7 @@ int CommunicatorAccess::rank_in_world(const Communicator& comm) {
 }
 
 void CommunicatorAccess::require_threads(const Communicator& comm) {
-  if (comm.is_serial() || !is_initialised() || is_finalised()) return;  // the communicator will refuse
+  if (comm.is_serial() || !is_initialised() || is_finalised()) return;  // the communicator's calls throw
   int level = MPI_THREAD_SINGLE;
   MPI_Query_thread(&level);
   if (level < MPI_THREAD_FUNNELED)
@@ -271,7 +268,7 @@ void Communicator::allgatherv_bytes(std::span<const std::byte> mine, std::span<c
     wait(request, "an allgather", offsets.back());
     return;
   }
-  // Too large for MPI's displacements: every rank in turn broadcasts its part.
+  // Offsets exceed MPI's int displacements: each rank in turn broadcasts its part.
   std::copy(mine.begin(), mine.end(), out + offsets[static_cast<std::size_t>(rank())]);
   for (std::size_t r = 0; r < ranks; ++r)
     broadcast_bytes(out + offsets[r], offsets[r + 1] - offsets[r], static_cast<int>(r), piece);
@@ -296,7 +293,7 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
   const MPI_Comm native = usable();
   const auto send_offsets = offsets_from(counts);
   const auto receive_offsets = offsets_from(incoming);
-  // All ranks must choose the same algorithm, so they agree on the largest size.
+  // All ranks must choose the same algorithm, so the largest size decides.
   std::uint64_t largest = std::max(send_offsets.back(), receive_offsets.back());
   allreduce(std::span(&largest, 1), Reduction::max);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -312,8 +309,8 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
     wait(request, "an alltoall", largest);
     return;
   }
-  // Too large for MPI's displacements: in step s each rank sends to the rank s above and receives from the
-  // rank s below, in the same number of pieces on every rank; a side that is done uses MPI_PROC_NULL.
+  // Offsets exceed MPI's int displacements: in step s each rank sends to rank + s and receives from rank - s.
+  // All ranks use the same number of pieces; a side that is done uses MPI_PROC_NULL.
   const auto ranks = counts.size();
   const auto rank = static_cast<std::size_t>(self_.rank);
   for (std::size_t step = 0; step < ranks; ++step) {
@@ -376,7 +373,7 @@ void Communicator::mpi_free() noexcept {
 }
 
 Communicator Communicator::mpi_split(int color) const {
-  // MPI has no non-blocking split: wait until all ranks have arrived, then the blocking split is short.
+  // MPI has no non-blocking split: an allreduce first waits, with timeout, until all ranks have arrived.
   int least = color;
   MPI_Request request = MPI_REQUEST_NULL;
   const MPI_Comm native = usable();
@@ -411,7 +408,7 @@ void Communicator::mpi_barrier() const {
 void Communicator::wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
                         std::chrono::milliseconds timeout) const {
   if (is_serial()) throw Error(ErrorCode::usage, "a serial communicator has no requests of MPI to wait for");
-  if (self_.waits == nullptr) (void)usable();  // throws: empty communicators count nothing
+  if (self_.waits == nullptr) (void)usable();  // throws for an empty communicator
   wait_at(++*self_.waits, request, kind, bytes, timeout);
 }
 
@@ -419,7 +416,7 @@ void Communicator::wait_at(std::int64_t number, MPI_Request& request, std::strin
                            std::size_t bytes, std::chrono::milliseconds timeout) const {
   const MPI_Comm comm = usable();
   const detail::CollectiveScope scope;
-  // Large messages progress only while MPI is polled: poll 2 ns a byte (500 MB/s) before the first sleep.
+  // Large messages progress only while MPI is polled: polls for 2 ns per byte (500 MB/s) before it sleeps.
   Backoff backoff(std::chrono::milliseconds(1) + std::chrono::nanoseconds(2 * bytes));
   const auto here = [&] { return detail::CollectiveCall(self_.id, number, kind, self_.group->purpose()); };
   if (is_time_to_answer(backoff.start()))

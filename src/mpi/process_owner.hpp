@@ -7,12 +7,11 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Whether this process has ranks of MPI, or a `Session`.
+/// Whether this process is an MPI rank or has a `Session`.
 inline std::atomic<bool> has_ranks_or_session = false;
-/// False in another program's process (`watch_exits`), which decides how it ends.
+/// False if a host program, such as an interpreter, decides how the process ends (`watch_exits`).
 inline std::atomic<bool> exits_watched = true;
 
-/// Whether the process is a rank or has a `Session`, and is not another program's.
 [[nodiscard]] inline bool process_is_owned() noexcept {
   return has_ranks_or_session && exits_watched;
 }

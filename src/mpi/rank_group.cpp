@@ -53,23 +53,23 @@ class RankGroups {
   std::vector<RankGroup*> all_;
 };
 
-/// Never destroyed, since a communicator may outlive all static objects.
+/// Never destroyed, because a communicator may outlive all static objects.
 RankGroups& groups() {
   static auto* const all = new RankGroups;
   return *all;
 }
 
-/// An id that is unique in the job, made from the rank and the number of groups of this process.
+/// Unique in the job: made of the rank and the process's number of groups.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // Multiplication by an odd number permutes the ids and spreads them: ids derived from one stay distinct.
+  // Multiplication by an odd number is a bijection that spreads the ids.
   return ((static_cast<std::uint64_t>(rank) << 32) + ++made) * 0x9e3779b97f4a7c15u;
 }
 
-/// How long a departed rank waits before it announces its departure: usually all ranks depart sooner.
-/// Staggered by rank, so that not all send at once.
+/// Delay before a rank announces its departure: usually all ranks depart sooner. Staggered by rank, so that
+/// not all send at the same time.
 std::chrono::milliseconds announcement_delay(int rank, ExitPath path) {
   return std::chrono::milliseconds(100) +
          std::min(rank, 1000) * std::chrono::milliseconds(path == ExitPath::exception ? 1 : 10);
@@ -85,14 +85,13 @@ const char* description_of(ExitPath path) {
   return "";
 }
 
-/// A hash of MPI_COMM_WORLD ranks, in their order.
 std::uint64_t hash_of(const std::vector<int>& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const int rank : ranks) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(rank));
   return hash;
 }
 
-/// The ranks of `comm`, numbered as in `in`; MPI_UNDEFINED for ranks that are not in it.
+/// The ranks of `comm`, numbered as in `in`; MPI_UNDEFINED for a rank outside `in`.
 std::vector<int> translated(MPI_Comm comm, MPI_Comm in) {
   MPI_Group theirs = MPI_GROUP_NULL;
   MPI_Group ours = MPI_GROUP_NULL;
@@ -225,7 +224,7 @@ void RankGroup::complete(MPI_Request& request, MPI_Comm comm) const {
   while (!is_complete(request, kind, size())) {
     if (backoff.is_long()) {
       handle_all_messages(here);
-      // Notify only within MPI_COMM_WORLD: ranks outside of it count calls under another id.
+      // Notifies only within MPI_COMM_WORLD, because other ranks count calls by another id.
       if (in_world_ && backoff.waited() > notify_after) notify_departed(here, comm);
     }
     backoff();
@@ -233,13 +232,13 @@ void RankGroup::complete(MPI_Request& request, MPI_Comm comm) const {
 }
 
 RankGroup::~RankGroup() {
-  if (is_forked_child()) return;  // a lock that another thread held during the fork is never released
+  if (is_forked_child()) return;  // a mutex that another thread held at the fork stays locked
   groups().remove(this);
   const bool finalised = is_finalised();
   for (Sent& sent : sent_) {
     int done = 0;
     if (!finalised) MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE);
-    // Leak a message that was not received, since MPI may still read it.
+    // Leaks a message that was not received, because MPI may still read it.
     if (done == 0) (void)sent.message.release();
   }
   if (!finalised && channel_ != MPI_COMM_NULL && MPI_Comm_free(&channel_) != MPI_SUCCESS)
@@ -272,7 +271,7 @@ void RankGroup::send(int to, MessageKind kind, const std::shared_ptr<const Messa
     int done = 0;
     return MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
   });
-  // Store the message before sending it: MPI reads it until the send completes.
+  // Stores the message first, because MPI reads it until the send completes.
   sent_.push_back({.message = std::make_unique<const std::shared_ptr<const Message>>(message)});
   if (MPI_Isend(message.get(), sizeof *message, MPI_BYTE, to, static_cast<int>(kind), channel_,
                 &sent_.back().request) != MPI_SUCCESS)

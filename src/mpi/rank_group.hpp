@@ -18,8 +18,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// The activity of a rank, as sent to other ranks: it is in the `number`-th collective call of a
-/// communicator, or computes.
+/// What a rank does: it waits in the `number`-th collective call of a communicator, or computes.
 struct CollectiveCall {
   std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
   std::int64_t number = 0;
@@ -27,7 +26,6 @@ struct CollectiveCall {
   std::array<char, 168> purpose{};  ///< its purpose; may be empty
 
   CollectiveCall() = default;
-  /// Truncates texts that do not fit.
   CollectiveCall(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind,
                  std::string_view its_purpose);
 
@@ -36,21 +34,18 @@ struct CollectiveCall {
     return comm == other.comm && number == other.number && kind == other.kind;
   }
   [[nodiscard]] bool is_computing() const noexcept { return comm == 0; }
-  /// The purpose, or the kind if there is none.
   [[nodiscard]] std::string name() const;
-  /// "purpose (kind)".
   [[nodiscard]] std::string full_name() const;
 };
 
-/// Kinds of messages between ranks, apart from the data of collectives; used as MPI tags.
+/// MPI tags of messages between ranks, apart from the data of collectives.
 enum class MessageKind : int {
-  inquiry,    ///< a watchdog asks: where are you?
+  inquiry,    ///< a watchdog asks what the receiver does
   reply,      ///< the answer to an inquiry
-  departure,  ///< the sender has reached the end of the program and makes no further collective call
-  waiting,    ///< to a departed rank: the sender waits in a collective of which that rank is a member
+  departure,  ///< the sender is exiting, and makes no further collective call
+  waiting,    ///< to a departed rank: the sender waits for it in a collective
 };
 
-/// How a rank reaches the end of the program.
 enum class ExitPath {
   normal,     ///< the program returns from `main`, or calls std::exit
   failure,    ///< the exit status is not 0, and no session owns MPI
@@ -59,11 +54,10 @@ enum class ExitPath {
 };
 
 struct Message {
-  std::int64_t inquiry = 0;  ///< numbers the inquiries of the asking rank
-  CollectiveCall call;       ///< where the sender is
+  std::int64_t inquiry = 0;  ///< number of the inquiry, counted by the asking rank
+  CollectiveCall call;       ///< what the sender does
 };
 
-/// This rank's membership in a communicator.
 struct Membership {
   int rank = 0;
   int size = 1;
@@ -72,8 +66,8 @@ struct Membership {
 
 class FailureWatch;
 
-/// Counts this rank's collective calls per communicator, including freed ones, so that a call that it never
-/// made can be named. Communicators are identified by an id that is the same on all of their ranks.
+/// Counts this rank's collective calls by communicator, also of freed ones, to detect a call that the rank
+/// never made. A communicator's id is the same on all of its ranks.
 class CollectiveCounts {
  public:
   struct Count {
@@ -82,19 +76,18 @@ class CollectiveCounts {
     std::int64_t ranks = 0;
   };
 
-  /// The counter of a communicator; the caller increments it. The reference stays valid.
+  /// The counter of a communicator, for the caller to increment. The reference stays valid.
   [[nodiscard]] std::int64_t& of(std::uint64_t comm, const Membership& here);
-  /// The count of a communicator; 0 for one that this rank has never used.
+  /// 0 for a communicator that this rank has never used.
   [[nodiscard]] std::int64_t known_of(std::uint64_t comm) const;
 
-  /// Lets a single allreduce find whether counts differ: the sum over MPI_COMM_WORLD is 0 if the ranks of
-  /// each communicator have made equally many calls, else almost certainly not 0. Rank 0 of a communicator
-  /// adds the hash of its count once for every other rank, and every other rank subtracts its hash.
+  /// This rank's term of a sum over MPI_COMM_WORLD that detects different counts in a single allreduce. Rank
+  /// 0 of a communicator adds the hash of its count once for each other rank; each other rank subtracts its
+  /// hash. The sum is 0 if all counts agree, else almost certainly not.
   [[nodiscard]] std::uint64_t imbalance() const;
-  /// The counts of all communicators, ordered by their ids.
   [[nodiscard]] std::vector<Count> all() const;
-  /// Excludes the communicators known so far from `imbalance` and `all`: their counts differ for a known
-  /// reason.
+  /// Excludes the present communicators from `imbalance` and `all`, because an exception explains their
+  /// differences.
   void exempt_all() noexcept;
 
  private:
@@ -104,20 +97,19 @@ class CollectiveCounts {
   };
   std::unordered_map<std::uint64_t, Counted> counts_;
 };
-/// The counts of this process.
 [[nodiscard]] CollectiveCounts& collective_counts();
 
-/// How long a rank waits before it notifies departed ranks: most collectives have completed by then.
+/// Delay before a waiting rank notifies departed ranks. Most collectives complete sooner.
 inline constexpr std::chrono::milliseconds notify_after{100};
 
-/// Shared by a communicator and all derived from it: the host names of the ranks, and a channel on which
-/// ranks that wait in a collective, or run a pass, answer inquiries. Ranks are numbered as in the first
-/// communicator. All members are for the thread that constructed it.
+/// State shared by a communicator and its duplicates and parts: host names, and a channel on which ranks
+/// answer inquiries while they wait in a collective or run a pass. Ranks are numbered as in the first
+/// communicator. Only the constructing thread may use a group.
 class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// *Collective.* While it waits, this thread's existing groups notify departed ranks.
+  /// *Collective.* During the wait, this thread's existing groups notify departed ranks.
   explicit RankGroup(MPI_Comm origin);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
@@ -126,13 +118,12 @@ class RankGroup {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(hosts_.size()); }
   [[nodiscard]] std::thread::id thread() const noexcept { return thread_; }
-  /// The id of its first communicator, unique in the job.
+  /// The id of the first communicator, unique in the job.
   [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
   /// Whether this is the first group of these ranks in this order.
   [[nodiscard]] bool is_first() const noexcept { return creation_ == 1; }
-  /// Whether all its ranks belong to MPI_COMM_WORLD.
   [[nodiscard]] bool is_in_world() const noexcept { return in_world_; }
-  /// Whether its ranks are all of MPI_COMM_WORLD.
+  /// Whether the group has all ranks of MPI_COMM_WORLD.
   [[nodiscard]] bool is_world() const;
   /// The communicator for the group's messages, its construction and its exit barrier.
   [[nodiscard]] MPI_Comm channel() const noexcept { return channel_; }
@@ -145,48 +136,47 @@ class RankGroup {
   [[nodiscard]] const std::string& host_of(int rank) const noexcept {
     return hosts_[static_cast<std::size_t>(rank)];
   }
-  /// The members of `comm`, a communicator of this group, as ranks of the group.
+  /// The ranks of `comm`, a communicator of this group, in the group's numbering.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Comm comm) const;
 
-  /// The current purposes, innermost first: "the vote of pass 3 in the sums over the rows".
+  /// The nested purposes, innermost first: "the vote of pass 3 in the sums over the rows".
   [[nodiscard]] std::string purpose() const;
 
   [[nodiscard]] std::int64_t next_inquiry() noexcept { return ++inquiries_; }
-  /// Sends a message to a rank, without waiting for it to be received.
+  /// Does not wait for the message to be received.
   void send(int to, MessageKind kind, const std::shared_ptr<const Message>& message);
 
   struct Reply {
     int from = 0;
     Message message;
   };
-  /// The results of `handle_messages` that a watchdog uses.
   struct Received {
     std::vector<int> inquirers;  ///< ranks whose inquiries were answered
     std::vector<Reply> replies;
   };
-  /// Receives and answers the messages that have arrived; `here`: what this rank does. A departed rank ends
-  /// the job if another waits for it. Does not block.
+  /// Receives and answers the messages that have arrived. `here`: what this rank does. If this rank has
+  /// departed and another rank waits for it, ends the job. Does not block.
   Received handle_messages(const CollectiveCall& here);
   /// `handle_messages` in all groups of the calling thread except `but`.
   static void handle_all_messages(const CollectiveCall& here, const RankGroup* but = nullptr);
 
-  /// Marks this rank as departed: `handle_messages` announces it to the others after a delay, by which time
-  /// most jobs have ended.
+  /// Marks this rank as departed. `handle_messages` announces the departure after a delay, because most jobs
+  /// end sooner.
   void depart(ExitPath path);
-  /// Records that all ranks have departed: later calls belong to another session.
+  /// Resets departures after all ranks have departed, because a later session may use the group.
   void all_departed() noexcept;
-  /// Tells each departed rank of `comm`, once, that this rank waits in `here`: in all groups of the calling
+  /// Tells each departed rank of `comm` once that this rank waits in `here`, by all groups of the calling
   /// thread.
   static void notify_departed(const CollectiveCall& here, MPI_Comm comm);
 
   std::int64_t exit_calls = 0;        ///< collective calls of exit barriers
   std::vector<std::string> purposes;  ///< current purposes, innermost last
-  FailureWatch* failures = nullptr;   ///< consulted before collective calls; null: ranks do not vote
+  FailureWatch* failures = nullptr;   ///< votes before collective calls; null: no votes
 
  private:
   struct Sent {
     MPI_Request request = MPI_REQUEST_NULL;
-    /// Held by a heap object, so that the message can be left to MPI without an allocation.
+    /// On the heap, so that the destructor can leak the message to MPI without an allocation.
     std::unique_ptr<const std::shared_ptr<const Message>> message;
   };
   struct Departure {
@@ -197,12 +187,11 @@ class RankGroup {
 
   void make_channel(MPI_Comm origin);
   void exchange_names();
-  /// Waits until a duplication of `comm` has completed.
   void complete(MPI_Request& request, MPI_Comm comm) const;
 
   void announce_departure();
   void notify_own_departed(const CollectiveCall& here, MPI_Comm comm);
-  /// Ends the job if this rank has departed without making the call in which `rank` waits.
+  /// Ends the job if this rank has departed without the call in which `rank` waits.
   void abort_if_missed(int rank, const CollectiveCall& its) const;
 
   MPI_Comm channel_ = MPI_COMM_NULL;
@@ -210,19 +199,19 @@ class RankGroup {
   int rank_ = 0;
   std::uint64_t id_ = 0;
   bool in_world_ = false;
-  std::uint64_t creations_id_ = 0;  // counts the groups with these ranks
-  std::int64_t creation_ = 0;       // this group's number in that count
+  std::uint64_t creations_id_ = 0;  // key of the count of groups with these ranks
+  std::int64_t creation_ = 0;       // this group's number in the count
   std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
   std::vector<Sent> sent_;
   std::optional<Departure> departure_;  // departure of this rank
   std::vector<int> departed_;           // other ranks that have announced their departure
   CollectiveCall notified_of_;          // the call for which departed ranks were notified
-  std::size_t notified_ = 0;            // how many of `departed_` were notified
+  std::size_t notified_ = 0;            // number of `departed_` that were notified
 };
 
-/// *Collective.* A group of the ranks of `origin`. The first group of these ranks lives until MPI_Finalize,
-/// so that a rank without a communicator still learns which ranks wait for it.
+/// *Collective.* The first group of these ranks lives until MPI_Finalize, so that a rank that has freed its
+/// communicator still learns which ranks wait for it.
 [[nodiscard]] std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

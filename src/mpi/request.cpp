@@ -46,8 +46,8 @@ bool is_complete(MPI_Request& request, std::string_view kind, int ranks) {
   int done = 0;
   check(MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
   if (done == 0) return false;
-  // Open MPI 4 reports an error of a collective's request to the handler of MPI_COMM_WORLD, not of its
-  // communicator. With a single rank there is no message that could fail.
+  // Open MPI 4 reports errors of a collective's request to the error handler of MPI_COMM_WORLD, not to the
+  // communicator's. A single rank sends no message that could fail.
   std::optional<ErrorsReturned> returned;
   if (ranks > 1) returned.emplace(MPI_COMM_WORLD);
   if (const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS)

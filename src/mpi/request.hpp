@@ -9,9 +9,8 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Sets MPI_ERRORS_RETURN on `comm` for its lifetime, in place of the application's error handler, which is
-/// fatal by default. Does nothing under MPI_THREAD_MULTIPLE, where another thread could see or change the
-/// handler meanwhile.
+/// RAII: replaces the application's error handler of `comm`, fatal by default, by MPI_ERRORS_RETURN. Does
+/// nothing under MPI_THREAD_MULTIPLE, because another thread could use or change the handler.
 class ErrorsReturned {
  public:
   explicit ErrorsReturned(MPI_Comm comm);
@@ -24,7 +23,7 @@ class ErrorsReturned {
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;  // null: nothing to restore
 };
 
-/// Marks the calling thread as inside a collective. Scopes nest only through signal handlers and callbacks.
+/// RAII: marks the calling thread as inside a collective.
 struct CollectiveScope {
   CollectiveScope() noexcept;
   ~CollectiveScope();
@@ -32,8 +31,8 @@ struct CollectiveScope {
   CollectiveScope& operator=(const CollectiveScope&) = delete;
 };
 
-/// Tests the request, of a communicator of `ranks` ranks, and frees it on completion. Throws `Failure`,
-/// naming the `kind` of call, if it completes with an error.
+/// Tests a request of a communicator of `ranks` ranks, and frees a complete one. Throws `Failure` with `kind`
+/// if the call failed.
 [[nodiscard]] bool is_complete(MPI_Request& request, std::string_view kind, int ranks);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

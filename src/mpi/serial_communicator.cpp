@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators without MPI; mpi_communicator.cpp implements them over MPI.
 #include "mpi/check.hpp"
 #include "mpi/clamped_time.hpp"
 #include "mpi/communicator_access.hpp"
@@ -98,7 +97,7 @@ Communicator Communicator::split(int color) const {
 Communicator::Communicator(Communicator&& other) noexcept : self_(std::exchange(other.self_, {})) {}
 
 Communicator& Communicator::operator=(Communicator&& other) noexcept {
-  // Handles self-assignment: `old` then frees the former communicator.
+  // Safe for self-assignment. The destructor of `old` frees the former communicator.
   Communicator old(std::move(other));
   std::swap(self_, old.self_);
   return *this;

@@ -18,7 +18,7 @@
 namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
-/// Initialises MPI unless it is initialised already; returns whether it did.
+/// Returns whether this call has initialised MPI.
 bool initialise(int& argc, char**& argv) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (detail::is_finalised())
@@ -37,8 +37,8 @@ bool initialise(int& argc, char**& argv) {
   (void)sigaction(SIGUSR1, nullptr, &usr1);
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw Error(ErrorCode::job_fault, "MPI_Init_thread failed: check that mpirun and the MPI library agree");
-  // MPICH takes SIGUSR1 to mean that another rank has died, and asks its launcher which. A single rank may
-  // have no launcher: MPICH would start one and wait for it.
+  // MPICH's handler of SIGUSR1 asks the launcher which rank has died. A single rank may have no launcher, and
+  // MPICH would start one and wait for it.
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) (void)sigaction(SIGUSR1, &usr1, nullptr);
@@ -55,7 +55,7 @@ bool initialise(int& argc, char**& argv) {
 
 struct Session::Mpi {
   bool is_owned = false;
-  int exceptions = 0;  ///< number of uncaught exceptions at the construction
+  int exceptions = 0;  ///< uncaught exceptions at construction
   bool passed_exit_barrier = false;
   std::unique_ptr<detail::AtFinalize> at_finalize;
 };
@@ -84,7 +84,7 @@ Session::~Session() {
   end(std::uncaught_exceptions() > mpi_->exceptions ? detail::ExitPath::exception : detail::ExitPath::normal);
 }
 
-/// Refuses the start on all ranks if any rank has a problem; reports the lowest rank's problem.
+/// *Collective.* Throws on all ranks if a rank has a problem, with the problem of the lowest such rank.
 void Session::refuse_together(const std::string& problem) {
   const int mine = problem.empty() ? world_.size() : world_.rank();
   const int first = world_.allreduce(mine, Reduction::min);
@@ -98,7 +98,7 @@ void Session::refuse_together(const std::string& problem) {
   throw StartRefused(message, rank, std::move(finalise));
 }
 
-/// Call before MPI_Finalize, which would wait for missing ranks for ever, without naming them.
+/// Call before MPI_Finalize, which would wait for missing ranks without a timeout.
 void Session::pass_exit_barrier(detail::ExitPath path) noexcept {
   if (std::exchange(mpi_->passed_exit_barrier, true)) return;
   try {

@@ -24,8 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* start_timeout_variable = "TESSERA_START_TIMEOUT";
 
-/// Added to the timeout of collectives for calls of one rank: a loaded machine may take seconds for
-/// milliseconds of work.
+/// Added to the timeout of collectives, because a loaded machine may take seconds for milliseconds of work.
 constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
 
 std::string line_of(const Communicator& comm, const std::string& what, std::chrono::milliseconds time) {
@@ -78,7 +77,7 @@ void TimeLimit::restart() noexcept {
 }
 
 void TimeLimit::watch() noexcept {
-  // A single wait takes at most twice as long as intended, unless the process was stopped meanwhile.
+  // Counts at most twice the intended time of a wait: a longer wait means that the process was stopped.
   const auto between_looks = std::clamp<Clock::duration>(time_ / 10, 1ms, 1s);
   std::unique_lock lock(mutex_);
   while (passed_ < time_) {

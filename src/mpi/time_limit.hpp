@@ -16,16 +16,16 @@ class Communicator;
 
 namespace detail {
 
-/// Ends the job with a line on standard error and status 6 unless it is destroyed in time: for blocking calls
-/// during which this rank cannot reply to a watchdog, or in which all ranks block. Time in which the process
-/// is stopped does not count. Ends only this process, without an MPI call, since another thread may be in
-/// one; the launcher ends the other ranks. A job's time limit is `StopOptions::time_limit`.
+/// Ends this process with a line on standard error and status 6 unless the object is destroyed in time.
+/// Protects blocking calls during which the rank cannot reply to a watchdog. Time in which the process is
+/// stopped does not count. Makes no MPI call, because another thread may be in one; the launcher then ends
+/// the other ranks. A job's time limit is `StopOptions::time_limit`.
 class TimeLimit {
  public:
-  /// 0: no limit. There is no limit either if no thread can be started.
+  /// `time` 0: no limit. If no thread can be started, there is no limit either.
   TimeLimit(std::chrono::milliseconds time, std::string line);
-  /// For a call of only this rank, `what`: "the discovery of the hardware". The limit is the timeout of the
-  /// collectives of `comm`, plus some seconds for a loaded machine; none in the process of another program.
+  /// For a non-collective call described by `what`, such as "the discovery of the hardware". The limit is the
+  /// timeout of `comm` plus some seconds for a loaded machine; no limit if a host program owns the process.
   TimeLimit(const Communicator& comm, const std::string& what);
   ~TimeLimit();
   TimeLimit(const TimeLimit&) = delete;
@@ -45,16 +45,16 @@ class TimeLimit {
   std::thread thread_;
 };
 
-/// How long MPI may take to start.
+/// Time limit of MPI_Init.
 struct StartTimeout {
   std::chrono::milliseconds time = std::chrono::minutes(10);  ///< 0: no limit
-  std::string problem;  ///< what is wrong with TESSERA_START_TIMEOUT; empty: nothing
+  std::string problem;                                        ///< error in TESSERA_START_TIMEOUT; empty: none
 };
-/// TESSERA_START_TIMEOUT, in seconds. A problem can be reported to other ranks only after MPI has started;
-/// until then the default applies.
+/// Reads TESSERA_START_TIMEOUT, in seconds. An invalid value gives the default; the error is reported once
+/// MPI has started.
 [[nodiscard]] StartTimeout start_timeout();
 
-/// The limit for the start of MPI. The line names the rank if the launcher's environment shows it.
+/// The message names the rank if the launcher's environment has it.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
 /// Time that a watchdog allows for replies: enough for a message in a very busy job.

@@ -14,7 +14,7 @@ namespace {
 /// Maximum number of ranks in a message.
 constexpr std::size_t named_at_most = 16;
 
-/// `name_of(rank)` of the first ranks, and how many more there are.
+/// The names of the first ranks, and the number of further ones.
 template <class NameOf>
 std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
   std::string names;
@@ -68,7 +68,7 @@ void Watchdog::step() {
 
 void Watchdog::yield_to(int rank, Clock::time_point now) {
   if (asked_ && rank > group_.rank()) return;
-  // Within two grace periods that rank ends the job, or receives a reply from a rank that computes.
+  // Within two grace periods `rank` ends the job or receives a reply from a rank that computes.
   const auto after_it = now + 3 * grace;
   if (has_noticed_) {
     asked_.reset();
@@ -120,7 +120,7 @@ void Watchdog::evaluate(Clock::time_point now) {
     return;
   }
 
-  // Calls with the same name are distinguished by number or communicator.
+  // Distinguishes calls of the same name by number or communicator.
   const auto told_apart = [&](const CollectiveCall& call) {
     if (call.full_name() != here.full_name()) return call.full_name();
     return call.full_name() + (call.comm == here.comm
@@ -134,7 +134,7 @@ void Watchdog::evaluate(Clock::time_point now) {
         ", but " + group_.name_of(group_.rank()) + " has waited " + seconds(timeouts_.timeout) + " for " +
         here.full_name() + ": every rank must make the same collective calls in the same order; ");
 
-  // All ranks are in this call, so it is about to complete, unless MPI has lost one of its messages.
+  // All ranks are in this call, so it completes soon unless MPI has lost a message.
   if (now - *asked_ > 2 * grace)
     end("every rank came to " + here.name() +
         ", but it does not complete: check the network and the MPI library; ");

@@ -17,26 +17,23 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// How long a collective waits for missing ranks.
 struct WatchdogTimeouts {
-  std::chrono::milliseconds timeout{};  ///< 0: for ever
-  /// Time after which missing ranks are reported, below `timeout`; 0: never.
+  std::chrono::milliseconds timeout{};  ///< 0: no limit
+  /// Time after which a notice names missing ranks, below `timeout`; 0: no notice.
   std::chrono::milliseconds notice{};
-  bool only_silence = false;  ///< whether to report only ranks that do not reply, and to wait for all others
+  bool only_silence = false;  ///< whether only ranks that do not reply end the job
 };
 
-/// The watchdog of one collective call, which would otherwise hang (deadlock): finds the ranks that do not
-/// take part, and ends the job with their names.
+/// Detects a deadlock in a collective call: ends the job with the names of the ranks that do not take part.
 ///
-/// A rank that waits in a collective calls `step` repeatedly. When its timeout expires it asks the other
-/// members of the communicator where they are, and every rank that waits in a collective, this one or
-/// another, or runs a pass replies. After a grace period the asking rank names those that did not reply and
-/// aborts the job with status 6. If all replied and one computes, the timeout starts anew; if none computes,
-/// it names those that are in another collective. Ranks ask one after another, the lowest first, and a rank
-/// that was asked by a lower one leaves the report to that rank, so that one line is printed. A collective
-/// that completes within the grace period is in time. No step blocks.
+/// A rank that waits in a collective calls `step` repeatedly. When the timeout expires, the rank sends
+/// inquiries to the other members of the communicator. Every rank that waits in any collective, or runs a
+/// pass, replies. After a grace period the inquirer aborts the job with status 6 and names the ranks that did
+/// not reply. If all replied and one computes, the timeout restarts; if none computes, the inquirer names the
+/// ranks that are in another collective. Timeouts are staggered by rank, and a rank yields to an inquirer of
+/// lower rank, so that only one line is printed. No step blocks.
 ///
-/// Whatever the timeout, a waiting rank also notifies departed ranks: a departed rank that never made this
+/// Independently of the timeout, a waiting rank notifies departed ranks. A departed rank that never made this
 /// call ends the job.
 class Watchdog {
  public:
@@ -48,15 +45,14 @@ class Watchdog {
   Watchdog(RankGroup& group, MPI_Comm comm, const CollectiveCall& here, const WatchdogTimeouts& timeouts,
            Clock::time_point start);
 
-  /// Asks, replies, or ends the job, when it is time to. Does not block.
+  /// Inquires, replies, or ends the job if necessary. Does not block.
   void step();
 
  private:
-  /// Leaves the inquiry to another rank.
   void yield_to(int rank, Clock::time_point now);
   void inquire(Clock::time_point now);
   void evaluate(Clock::time_point now);
-  /// Withdraws the inquiry; the timeout starts anew at `start`.
+  /// Cancels the inquiry, and restarts the timeout at `start`.
   void restart(Clock::time_point start);
   [[nodiscard]] Clock::time_point deadline_from(Clock::time_point start) const;
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
@@ -66,16 +62,16 @@ class Watchdog {
   MPI_Comm comm_;
   std::shared_ptr<const Message> here_;
   WatchdogTimeouts timeouts_;
-  bool has_noticed_;  // whether the notice is printed, or none is wanted
+  bool has_noticed_;  // whether the notice was printed or is disabled
   Clock::time_point start_;
   Clock::time_point deadline_;
-  std::optional<Clock::time_point> asked_;            // when this rank sent its inquiry
-  std::vector<int> members_;                          // recipients of the inquiry, as ranks of the group
+  std::optional<Clock::time_point> asked_;            // time of this rank's inquiry
+  std::vector<int> members_;                          // recipients of the inquiry, in the group's numbering
   std::vector<std::optional<CollectiveCall>> where_;  // the replies, by rank of the group
 };
 
-/// Runs what a rank does while it waits; false if memory ran out. The wait then goes on: an exception would
-/// leave its request in flight, and this rank one collective behind the others.
+/// Runs `step`; false if memory ran out. The wait must continue even then: an exception would leave the
+/// request in flight, and this rank one collective behind the others.
 template <class Step>
 [[nodiscard]] bool has_memory_for(const Step& step) {
   try {

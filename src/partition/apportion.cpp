@@ -18,7 +18,6 @@ void split_evenly(std::int64_t units, std::span<std::int64_t> shares) {
   for (auto& share : shares.first(static_cast<std::size_t>(units % count))) ++share;
 }
 
-/// Adds one unit to each of the `left` largest remainders, ties to the higher score and then the lower index.
 void give_to_largest_remainders(std::size_t left, std::span<const std::uint64_t> scores,
                                 std::span<std::int64_t> shares, ApportionWorkspace& workspace) {
   const auto& remainders = workspace.remainders;
@@ -64,8 +63,8 @@ void apportion(std::int64_t units, std::span<const std::uint64_t> scores, std::s
     left -= shares[i];
     workspace.remainders[i] = static_cast<std::uint64_t>(quota % total);
   }
-  // The remainders add up to left * total and each is below the total, so that more than `left` of them
-  // are not zero: a score of zero never wins.
+  // The remainders sum to left * total, and each is below total. More than `left` of them are therefore
+  // positive, and a score of zero never gets a unit.
   if (left > 0) give_to_largest_remainders(static_cast<std::size_t>(left), scores, shares, workspace);
 }
 

@@ -9,14 +9,13 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Workspace of `apportion`: a plan of a million small ranks keeps one instead of allocating a
-/// million times.
+/// Reusable buffers of `apportion`, which avoid allocations for each rank.
 struct ApportionWorkspace {
   std::vector<std::uint64_t> remainders;
   std::vector<std::size_t> order;
 };
 
-/// The sum of `scores`. Throws `Error(usage)` if it does not fit 64 bits.
+/// Throws `Error(usage)` if the sum does not fit 64 bits.
 [[nodiscard]] std::uint64_t total_score(std::span<const std::uint64_t> scores);
 
 /// Cuts `units` into whole shares, one for each score and in proportion to it, by the method of largest

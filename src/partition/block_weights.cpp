@@ -22,7 +22,7 @@ double checked(double cost, const char* what, std::int64_t index) {
   return cost;
 }
 
-/// The largest weight of `count` units or blocks.
+/// Checks the weights of `count` units or blocks, and returns the largest.
 double largest_of(const PlanWeights& weights, const char* what, std::int64_t count) {
   if (const auto size = weights.size(); size && *size != count)
     throw Error(ErrorCode::usage, "there are " + std::to_string(*size) + " weights of " +
@@ -33,14 +33,14 @@ double largest_of(const PlanWeights& weights, const char* what, std::int64_t cou
   return largest;
 }
 
-/// A cost as an integer, rounded up, so that a positive cost stays positive.
+/// Rounds up, so that a positive cost stays positive.
 std::uint64_t scaled(double cost, double scale) {
   const double exact = cost * scale;
   const auto below = static_cast<std::uint64_t>(exact);
   return below + (static_cast<double>(below) < exact ? 1 : 0);
 }
 
-/// A power of two by which `count` costs up to `largest` become integers with a total below 2^63.
+/// A power of two that scales `count` costs of at most `largest` to integers whose sum is below 2^63.
 double scale_of(std::int64_t count, double largest) {
   int exponent = 0;
   (void)std::frexp(largest, &exponent);

@@ -10,33 +10,31 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Consecutive blocks of equal weight.
 struct WeightRun {
   std::uint64_t weight = 0;
   std::int64_t blocks = 0;
 };
 
-/// Consecutive blocks, each with the cost `each`.
 struct CostRun {
   double each = 0;
   std::int64_t blocks = 0;
 };
 
-/// The weights of a plan's blocks: integers without a common divisor, whose total is below 2^63. They keep as
-/// many bits of the given costs as fit: integer costs up to some 2^60 / units are exact. If all costs are
-/// zero, or no costs are given, every block has weight 1.
+/// The weights of a plan's blocks: integers without a common divisor, whose total is below 2^63. Integer
+/// costs up to about 2^60 / units are represented exactly. If all costs are zero, or no costs are given,
+/// every block has weight 1.
 ///
-/// Weights are not stored: functions and ranges of the options are evaluated again for each use.
+/// Weights are not stored: each use evaluates the functions and ranges of the options again.
 class BlockWeights {
  public:
   /// Throws `Error(usage)` for a cost that is negative or not finite, a range of another size, or costs of
   /// both units and blocks.
   BlockWeights(std::int64_t units, const PlanOptions& options);
-  /// Takes the costs as runs, which cover all blocks.
+  /// `runs` must cover all blocks.
   explicit BlockWeights(std::vector<CostRun> runs);
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
-  /// The run that contains `block`, without its blocks before `block`.
+  /// The rest of the run that contains `block`, from `block` on.
   [[nodiscard]] WeightRun run_at(std::int64_t block) const;
 
  private:
@@ -66,7 +64,7 @@ class WeightWalk {
 
  private:
   const BlockWeights* weights_;
-  Cut begin_{};  ///< where `run_` begins
+  Cut begin_{};  ///< start of `run_`
   WeightRun run_{};
 };
 

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::detail {
 /// Consecutive blocks of the job, a rank or a device, with their weight.
 struct Share {
   Range blocks;
-  std::uint64_t before = 0;  ///< weight of all blocks before these
+  std::uint64_t before = 0;  ///< weight of the job's blocks before `blocks`
   std::uint64_t weight = 0;
 };
 
@@ -25,9 +25,9 @@ class Cutter {
  public:
   explicit Cutter(const BlockWeights& weights) : walk_(weights) {}
 
-  /// One part of `whole` for each of `scores`, valid until the next call. The weight of `whole` is
-  /// apportioned, and the blocks are cut where the weight before the cut is nearest to the sum of the shares
-  /// before it. Blocks without any weight are apportioned by number.
+  /// One part of `whole` for each of `scores`, valid until the next call. Apportions the weight of `whole`,
+  /// and cuts at the block boundaries nearest to the cumulative shares. If `whole` has no weight, apportions
+  /// the number of blocks.
   [[nodiscard]] std::span<const Share> cut(const Share& whole, std::span<const std::uint64_t> scores);
 
  private:

@@ -52,7 +52,6 @@ std::vector<std::uint64_t> totals_of_ranks(std::span<const std::uint64_t> scores
   return totals;
 }
 
-/// The threads of each rank as scores.
 std::vector<std::uint64_t> scores_of_hosts(std::span<const int> threads) {
   check_ranks(threads.size());
   std::vector<std::uint64_t> scores;
@@ -131,7 +130,7 @@ Plan Plan::over_hosts(std::int64_t units, std::int64_t block, std::span<const in
 
 void Plan::take_fingerprint() noexcept {
   std::uint64_t hash = base::fnv1a_start;
-  // FNV-1a by words, since a large plan has millions of bytes. The shift mixes high bits into low ones.
+  // FNV-1a by words for speed: a large plan has millions of bytes. The shift mixes high bits into low ones.
   const auto add = [&hash](std::int64_t word) {
     hash = base::fnv1a_step(hash, static_cast<std::uint64_t>(word));
     hash ^= hash >> 32;

@@ -12,7 +12,8 @@ namespace TESSERA_NAMESPACE::detail {
 
 struct RemainingDevices;
 
-/// Makes plans from weights given as runs, from speeds that differ from the scores, and from other plans.
+/// Private factory functions of `Plan`: from `BlockWeights`, with tiles ordered by other numbers than the
+/// scores, and from other plans.
 struct PlanAccess {
   template <class... With>
   [[nodiscard]] static Plan over_devices(With&&... with) {

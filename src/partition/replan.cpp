@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The blocks of `units`, which begin and end at block boundaries, or end with all units.
+/// `units` begins at a block boundary, and ends at one or at the end of all units.
 Range blocks_of(Range units, std::int64_t block) {
   const auto first_from = [block](std::int64_t unit) { return unit / block + (unit % block != 0 ? 1 : 0); };
   return {first_from(units.begin), first_from(units.end)};

@@ -13,7 +13,6 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The devices of a job, some of them excluded.
 struct RemainingDevices {
   std::vector<std::uint64_t> scores;       ///< scores of all devices, by rank and index
   std::vector<std::int64_t> rank_offsets;  ///< first device of each rank, as for `Plan::over_devices`
@@ -25,25 +24,23 @@ struct RemainingDevices {
   }
 };
 
-/// The scores, with zeros for excluded devices. If all other scores are zero too, these become ones.
+/// The scores, with zeros for excluded devices. If all are zero, remaining devices get ones.
 [[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
                                                           const std::vector<bool>& excluded);
 
-/// True if a tile of `plan` belongs to an excluded device.
 [[nodiscard]] bool uses_excluded(const Plan& plan, const RemainingDevices& devices);
-/// The lowest rank that has units by `plan` but no device left.
+/// The lowest rank that has units in `plan` but no remaining device.
 [[nodiscard]] std::optional<int> rank_without_device(const Plan& plan, const RemainingDevices& devices);
 
-/// `plan` without excluded devices, whose units go to the other devices of their ranks. Every rank keeps its
-/// units; a rank without excluded devices keeps its tiles. Every rank with units must have a device left.
+/// Moves the units of excluded devices to the remaining devices of the same rank. Ranks without excluded
+/// devices keep their tiles. Every rank with units must have a remaining device.
 [[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::recut(plan, devices);
 }
-/// A plan of the same units and blocks over all remaining devices (at least one); units may change ranks.
+/// A new plan of the same units and blocks over all remaining devices (at least one). Units may change ranks.
 ///
-/// If all blocks of `plan` have equal weights, so do those of `recut` and `replanned`. Other weights are not
-/// known any more: the work of a tile is then assumed to be its device's score, divided equally among its
-/// blocks.
+/// `recut` and `replanned` keep equal weights of blocks. Other weights are not stored: they assume that each
+/// tile's weight is its device's score, divided equally among its blocks.
 [[nodiscard]] inline Plan replanned(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::replanned(plan, devices);
 }

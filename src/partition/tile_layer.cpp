@@ -21,7 +21,8 @@ void TileLayer::lay(std::int32_t rank, const Share& share, std::span<const std::
   std::ranges::sort(order_, [&](std::int32_t a, std::int32_t b) {
     return score(a) != score(b) ? score(a) > score(b) : a < b;
   });
-  // Copies in this order make memory access sequential. They do not change how ties are decided.
+  // Passes the scores in the order of the tiles, because the cutter needs shares in the order of their
+  // blocks.
   ordered_scores_.resize(scores.size());
   std::ranges::transform(order_, ordered_scores_.begin(),
                          [scores](std::int32_t device) { return scores[static_cast<std::size_t>(device)]; });

@@ -20,7 +20,7 @@ class TileLayer {
  public:
   TileLayer(const Blocks& blocks, const BlockWeights& weights) : blocks_(blocks), cutter_(weights) {}
 
-  /// Appends to `tiles` the tiles of the devices of `rank`, which have `scores`, in descending `order`.
+  /// Appends the tiles of a rank's devices, by descending `order`. Blocks are apportioned by `scores`.
   void lay(std::int32_t rank, const Share& share, std::span<const std::uint64_t> scores,
            std::span<const std::uint64_t> order, std::vector<PlannedTile>& tiles);
 

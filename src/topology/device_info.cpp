@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
-/// The digits of a UUID are in groups of 8, 4, 4, 4 and 12: a dash precedes these bytes.
+/// Groups of 8, 4, 4, 4 and 12 hexadecimal digits.
 constexpr bool dash_before(std::size_t byte) {
   return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }

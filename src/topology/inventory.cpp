@@ -33,7 +33,7 @@ struct SentDevice : InventoryDevice {
 struct SentRank : InventoryRank {
   std::vector<SentQuota> quotas;
   std::vector<SentDevice> devices;
-  /// Whether scores are missing: an error of the caller on this rank, reported on all ranks.
+  /// Usage error on this rank, which all ranks report.
   bool scores_missing = false;
 
   void members(const auto& to) {
@@ -71,12 +71,11 @@ SentDevice sent_device(int rank, int index, const ClaimedDevice& device, std::ui
   sent.sharers = std::max(device.sharers, 1);
   sent.simulated = info.simulated;
   sent.host = info.host;
-  // At least 1 for each rank that shares a device whose score is not 0, despite rounding.
+  // Rounding must not turn a positive score into 0.
   sent.score = score == 0 ? 0 : std::max<std::uint64_t>(score / static_cast<std::uint64_t>(sent.sharers), 1);
   return sent;
 }
 
-/// Computes each rank's threads, given the cores that ranks share.
 void share_out(std::vector<InventoryRank>& ranks, std::span<const detail::RankCores> cores) {
   const auto shares = detail::share_cores(cores);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

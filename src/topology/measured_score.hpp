@@ -5,9 +5,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The score of a device that takes `seconds_per_unit` if the job's fastest device takes
-/// `fastest_seconds_per_unit`: `measured_score_of_fastest` divided by their ratio, rounded, and at least 1.
-/// Throws `Error(usage)` if a time is not above 0, or not finite.
+/// `measured_score_of_fastest * fastest_seconds_per_unit / seconds_per_unit`, rounded, and at least 1. The
+/// fastest device is the job's. Throws `Error(usage)` if a time is not positive and finite.
 [[nodiscard]] std::uint64_t measured_score(double seconds_per_unit, double fastest_seconds_per_unit);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A limit as sent to other ranks, without its source.
+/// As sent to other ranks: without `source`.
 struct SentLimit : MemoryLimit {
   void members(const auto& to) { to(scope, group, limit_bytes, free_bytes); }
 };
@@ -37,7 +37,7 @@ std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std:
   return needs;
 }
 
-// Identifies a limit. Ranks of a cgroup or node share its limits; the limit of a process is one rank's own.
+// Identifies a limit. Ranks of a cgroup or node share its limits; a process's limit belongs to one rank.
 using LimitKey = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
 
 LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, const MemoryLimit& limit) {
@@ -45,7 +45,6 @@ LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, con
   return {ranks[rank].node, limit.scope, limit.group, limit.limit_bytes, owner};
 }
 
-/// For each limit: the memory that its ranks need, and the memory that is left.
 std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::MemoryNeed> ranks) {
   std::map<LimitKey, detail::Shortage> all;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -107,7 +106,7 @@ std::int64_t detail::share_of(std::span<const MemoryNeed> ranks, std::size_t ran
 
 namespace {
 
-/// *Collective.* The worst shortage, given the needs of all ranks and this rank's `limits`.
+/// *Collective.* `needs` of all ranks, `limits` of this rank.
 std::optional<MemoryShortage> describe_worst(const mpi::Communicator& comm,
                                              std::span<const detail::MemoryNeed> needs,
                                              std::span<const MemoryLimit> limits) {

@@ -30,7 +30,7 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
                   "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
 }
 
-/// Searches for real devices, on a separate thread if one can be started: NVML takes tens of milliseconds.
+/// Searches for real devices. Asynchronous, because NVML takes tens of milliseconds.
 class Search {
  public:
 #ifdef TESSERA_CUDA_VERSION
@@ -46,7 +46,7 @@ class Search {
 
  private:
   static detail::Survey survey() {
-    // Never closed, since NVML is used again later: on an H200 its start takes 10 ms, and its shutdown 8 ms.
+    // Stays open for later use of NVML: on an H200 the start takes 10 ms and the shutdown 8 ms.
     static const detail::NvmlLibrary* const kept = new detail::NvmlLibrary;
     static_cast<void>(kept);
     return detail::survey_nvml();
@@ -82,8 +82,8 @@ bool has_nvidia_driver() {
   return access("/proc/driver/nvidia", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
 }
 
-/// The cores of this process from the kernel, and the locality of devices from hwloc, which takes tens of
-/// milliseconds to start; both from hwloc if HWLOC_XMLFILE names a recorded machine.
+/// Cores from the kernel's files, because hwloc takes tens of milliseconds to start; locality of devices from
+/// hwloc if available. Both from hwloc if HWLOC_XMLFILE names a recorded machine.
 class Topology {
  public:
   void begin_places() {

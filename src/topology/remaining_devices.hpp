@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The devices of an inventory in the form that plans use.
+/// Converts an inventory for `recut` and `replanned`.
 [[nodiscard]] RemainingDevices remaining_devices(const Inventory& inventory);
 
 }  // namespace TESSERA_NAMESPACE::detail

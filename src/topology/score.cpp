@@ -12,10 +12,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-// Wide enough for products of absurd scores, clocks and widths; it costs nothing.
+// Products of any scores, clocks and widths fit.
 __extension__ using Wide = unsigned __int128;
 
-/// Highest score: enough for any device, and low enough that the sum of a million scores fits 64 bits.
+/// The sum of a million highest scores fits 64 bits.
 constexpr std::uint64_t highest_score = std::uint64_t{1} << 40;
 
 std::uint64_t fixed(Wide score) {
@@ -30,7 +30,7 @@ std::uint64_t spec_score(const DeviceInfo& device) {
   Wide whole = magnitude(device.multiprocessors);
   if (device.capability.has_fp64_tensor_cores()) whole += 100;
   if (device.capability.has_async_copy()) whole += 50;
-  // 4 x bytes / 2^30, kept in units of 1 / score_scale.
+  // 4 points per GiB, in units of 1 / score_scale.
   const Wide memory = Wide{4} * magnitude(device.free_memory_bytes) * score_scale >> 30;
   return fixed(whole * score_scale + memory);
 }
@@ -38,7 +38,7 @@ std::uint64_t spec_score(const DeviceInfo& device) {
 // An H200's rates from NVML: 132 multiprocessors at 1980 MHz with 64 FP64 lanes; 6144 bits at 3201 MHz.
 constexpr std::uint64_t h200_arithmetic = 132ULL * 1980 * 64;
 constexpr std::uint64_t h200_bandwidth = 6144ULL * 3201;
-/// The score of an H200; fine enough that a T4 (about 36) is resolved to a thousandth.
+/// The score of an H200. A T4 has about 36 points.
 constexpr std::uint64_t h200_points = 1000;
 
 std::uint64_t throughput_score(const DeviceInfo& device) {
@@ -48,7 +48,7 @@ std::uint64_t throughput_score(const DeviceInfo& device) {
   constexpr Wide half = Wide{h200_points} * score_scale / 2;
   const Wide arithmetic_half = half * arithmetic / h200_arithmetic;
   const Wide bandwidth_half = half * bandwidth / h200_bandwidth;
-  // If the driver reports only one of the two rates, it counts twice.
+  // If the driver reports only one rate, it counts twice.
   if (bandwidth == 0) return fixed(2 * arithmetic_half);
   if (arithmetic == 0) return fixed(2 * bandwidth_half);
   return fixed(arithmetic_half + bandwidth_half);

@@ -29,8 +29,7 @@ struct Model {
   int memory_bus_bits;
 };
 
-/// Specifications of boards, from NVIDIA's data sheets and architecture white papers; clocks are NVML's
-/// maximum clocks.
+/// From NVIDIA's data sheets and architecture white papers; clocks are NVML's maximum clocks.
 constexpr std::array<Model, 6> models{{
     {"H200", "Simulated NVIDIA H200", {9, 0}, 132, 2048, 227, 51200, 141, 1980, 3201, 6144},
     {"H100", "Simulated NVIDIA H100 80GB HBM3", {9, 0}, 132, 2048, 227, 51200, 80, 1980, 2619, 5120},
@@ -40,7 +39,7 @@ constexpr std::array<Model, 6> models{{
     {"T4", "Simulated Tesla T4", {7, 5}, 40, 1024, 64, 4096, 16, 1590, 5001, 256},
 }};
 
-constexpr int max_devices = 1024;  // per rank: a larger number must be a typing error
+constexpr int max_devices = 1024;  // per rank; a larger number is a typing error
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -50,7 +49,7 @@ std::string quoted(std::string_view text) {
   throw Error(ErrorCode::usage, "TESSERA_SIMULATE: cannot read " + quoted(entry) + ": " + why);
 }
 
-/// Removes and returns the text before `separator`, or all of it.
+/// Removes and returns the text before `separator`, or all text if there is none.
 std::string_view take_until(std::string_view& text, char separator) {
   const auto at = text.find(separator);
   const auto part = text.substr(0, at);
@@ -63,8 +62,7 @@ std::optional<int> parse_count(std::string_view text) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-/// A UUID that depends only on `key`: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second started from
-/// the first.
+/// Two 64-bit FNV-1a hashes of `key`, the second started from the first.
 Uuid uuid_of(std::string_view key) {
   Uuid uuid;
   std::uint64_t hash = base::fnv1a_start;
@@ -96,7 +94,7 @@ DeviceInfo make_device(const Model& model, const std::string& owner, int index) 
   return device;
 }
 
-/// One entry: its rank, and its models with their counts.
+/// An entry of TESSERA_SIMULATE.
 struct Entry {
   std::optional<int> rank;  ///< every rank if empty
   bool of_node = false;
@@ -146,7 +144,7 @@ Entry parse_entry(std::string_view text) {
 }  // namespace
 
 std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
-  // Parse the entries for other ranks too, so that all ranks report the same error.
+  // Parses entries for other ranks too, so that all ranks report the same error.
   std::optional<Entry> mine;
   std::string owner;
   for (int number = 0; !text.empty(); ++number) {

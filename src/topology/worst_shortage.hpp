@@ -10,27 +10,26 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The memory that a rank needs, and the limits that apply to it, as the rank sees them.
 struct MemoryNeed {
   int node = 0;
   std::int64_t bytes = 0;
   std::vector<MemoryLimit> limits;
 };
 
-/// A limit that is too small for all ranks under it together.
+/// A limit that is less than the total need of the ranks under it.
 struct Shortage {
   int rank = 0;           ///< lowest rank under the limit
-  std::size_t limit = 0;  ///< index among that rank's limits
+  std::size_t limit = 0;  ///< index among the limits of `rank`
   int ranks = 0;
   std::int64_t needed_bytes = 0;
-  std::int64_t free_bytes = 0;  ///< memory left under the limit: the largest value that any of its ranks read
+  std::int64_t free_bytes = 0;  ///< maximum over the ranks under the limit
 };
 
-/// The limit that is exceeded by the most bytes; ties: the limit of the lowest rank. Pure.
+/// The limit that is exceeded by the most bytes; ties: the limit of the lowest rank. Pure function.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
-/// The memory of the rank at this index if the ranks under each limit divide it in proportion to their needs;
-/// at most the rank's need. Pure.
+/// The bytes that `rank` may use, at most its need: the ranks under each limit divide it in proportion to
+/// their needs. Pure function.
 [[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
 
 }  // namespace TESSERA_NAMESPACE::detail

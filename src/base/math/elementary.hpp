@@ -9,9 +9,9 @@
 #include <limits>
 #include <type_traits>
 
-/// Elementary functions of a double or a packet, by one text. They use only additions, multiplications,
-/// divisions and operations on bits, so that results have the same bits on every processor; those of libm may
-/// have others where it finds fused additions.
+/// Elementary functions of a double or a packet, by the same templates. They use only additions,
+/// multiplications, divisions and bit operations, so results have the same bits on every processor. Results
+/// of libm may differ on processors with fused multiply-add.
 ///
 /// Algorithms: reduction to an interval around 0 with a constant in two parts (Cody and Waite, Software
 /// Manual for the Elementary Functions, 1980, ch. 5 and 6), then Taylor's series.
@@ -22,11 +22,11 @@ namespace elementary {
 inline constexpr double ln2_high =
     6.93147180369123816490e-01;  // its last 32 bits are zero: k ln2_high is exact
 inline constexpr double ln2_low = 1.90821492927058770002e-10;
-inline constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: puts an integer into the last bits
+inline constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
 inline constexpr std::uint64_t mantissa_bits = 52;
 inline constexpr double exponent_bias = 1023;
 
-/// 2^k for an integer k, given as k + 1.5 * 2^52, that is the exponent of a normal number.
+/// 2^k for an integer k in the exponent range of normal numbers. `shifted` is k + 1.5 * 2^52.
 template <PacketOrDouble T>
 TESSERA_INLINE T power_of_two(const T& shifted) {
   return number_of<T>(bits_of(shifted + exponent_bias) << mantissa_bits);
@@ -55,17 +55,16 @@ struct Reduced {
     const T high = (f * r2 + e) * r4 + (d * r2 + c);
     return high * r4 + low;
   }
-  /// e^r.
   [[nodiscard]] TESSERA_INLINE T power() const { return (rest() * (r * r) + r) + 1.0; }
   T shifted, k, r;
-  T lost;  ///< the rounding of r
+  T lost;  ///< the rounding error of r
 };
 
 /// x = 2^k m with m from sqrt(1/2) to sqrt(2), for a normal x > 0.
 template <PacketOrDouble T>
 struct Scaled {
   TESSERA_INLINE explicit Scaled(const T& x) {
-    // The exponent with its bias is not negative.
+    // The biased exponent is not negative, so a logical shift suffices.
     constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
     constexpr std::uint64_t bias = std::uint64_t{1023} << mantissa_bits;
     const BitsOf<T> bits = bits_of(x);
@@ -77,12 +76,12 @@ struct Scaled {
   T k, m;
 };
 
-/// log(x + lost) for a normal x > 0 and a `lost` that is at most its rounding.
+/// log(x + lost) for a normal x > 0, where `lost` is at most the rounding error of x.
 template <PacketOrDouble T>
 TESSERA_INLINE T log_of_sum(const T& x, const T& lost) {
   const auto [k, m] = Scaled<T>(x);
-  // log(m + c) for c = 2^-k lost, by the series of atanh: f = m - 1 + c, log = f - s (f - R). What each large
-  // sum loses is added to the small terms.
+  // log(m + c) for c = 2^-k lost, by the series of atanh: f = m - 1 + c, log = f - s (f - R). The rounding
+  // errors of large sums are added to the small terms.
   const T c_lost = lost * power_of_two<T>(to_integer - k);
   const T f = (m - 1.0) + c_lost;
   const T lost_of_f = ((m - 1.0) - f) + c_lost;
@@ -104,20 +103,20 @@ TESSERA_INLINE T log_of_sum(const T& x, const T& lost) {
   return whole + (small + (lost_of_whole + lost_of_f));
 }
 
-/// A number as a sum of two, the second of which is at most the rounding of the first.
+/// A double-double number: `value + lost`, where `lost` is at most the rounding error of `value`.
 template <PacketOrDouble T>
 struct Parts {
   T value, lost;
 };
-/// a + b without error (Knuth, The Art of Computer Programming, vol. 2, 4.2.2).
+/// a + b exactly, by TwoSum (Knuth, The Art of Computer Programming, vol. 2, 4.2.2).
 template <PacketOrDouble T>
 inline Parts<T> exact_sum(const T& a, const T& b) {
   const T sum = a + b;
   const T of_b = sum - a;
   return {sum, (a - (sum - of_b)) + (b - of_b)};
 }
-/// a b with an error of 2^-106 (Dekker, Numerische Mathematik 18 (1971)); factors have halves of 26 and 27
-/// bits.
+/// a b with a relative error of 2^-106, by splitting the factors into 26 and 27 bits (Dekker, Numerische
+/// Mathematik 18 (1971)).
 template <PacketOrDouble T>
 inline Parts<T> exact_product(const T& a, const T& b) {
   constexpr std::uint64_t upper = ~std::uint64_t{0x7FFFFFF};
@@ -129,7 +128,7 @@ inline Parts<T> exact_product(const T& a, const T& b) {
   return {product, ((a_high * b_high - product) + (a_high * b_low + a_low * b_high)) + a_low * b_low};
 }
 
-/// The polynomial with these coefficients, from that of x^0 on, in steps of x^4.
+/// The polynomial with coefficients `terms`, in ascending powers, by Horner steps of x^4.
 template <PacketOrDouble T, std::size_t count>
 inline T polynomial(const double (&terms)[count], const T& x) {
   static_assert(count % 4 == 0);
@@ -145,10 +144,11 @@ inline T polynomial(const double (&terms)[count], const T& x) {
   return sum;
 }
 
-/// e^(x + lost), to 0.6 ulp or in parts 0.2, for a `lost` that is at most the rounding of x.
+/// e^(x + lost), where `lost` is at most the rounding error of x. The error is 0.6 ulp of `value` alone, 0.2
+/// ulp of both parts.
 template <PacketOrDouble T>
 inline Parts<T> exp_of_sum(const T& x, const T& lost) {
-  // Beyond these the result is 0 or infinite. NaN stays NaN.
+  // Outside [-746, 710] the result is 0 or infinite. NaN stays NaN.
   const T below = choose(x > 710.0, T(710.0), x);
   const T limited = choose(below < -746.0, T(-746.0), below);
   Reduced<T> at(limited);
@@ -157,15 +157,15 @@ inline Parts<T> exp_of_sum(const T& x, const T& lost) {
   const T whole = at.r + 1.0;
   const T small = ((1.0 - whole) + at.r) + (at.rest() * (at.r * at.r) + r.lost);
   const T value = whole + small;
-  // 2^k may be no normal number: two factors.
+  // Two factors, because 2^k may be subnormal or overflow.
   const T half = at.k * 0.5 + to_integer;
   const T one = power_of_two<T>(half);
   const T other = power_of_two<T>(at.k - (half - to_integer) + to_integer);
   return {(value * one) * other, (((whole - value) + small) * one) * other};
 }
 
-/// log(x) for a finite x > 0, with a relative error of 2^-63: of the series of atanh the first two terms are
-/// in parts.
+/// log(x) for a finite x > 0, with a relative error of 2^-63: the first two terms of the atanh series are
+/// double-double.
 template <PacketOrDouble T>
 inline Parts<T> log_in_parts(const T& x) {
   constexpr double least_normal = std::numeric_limits<double>::min();
@@ -208,12 +208,12 @@ inline Parts<T> log_in_parts(const T& x) {
 template <PacketOrDouble T>
 inline T exp(const T& x) {
   using namespace elementary;
-  // Beyond these the result is 0 or infinite. NaN stays NaN.
+  // Outside [-746, 710] the result is 0 or infinite. NaN stays NaN.
   const T below = choose(x > 710.0, T(710.0), x);
   const T limited = choose(below < -746.0, T(-746.0), below);
   const Reduced<T> at(limited);
   const T value = at.power();
-  // 2^k may be no normal number: two factors.
+  // Two factors, because 2^k may be subnormal or overflow.
   const T half = at.k * 0.5 + to_integer;
   return (value * power_of_two<T>(half)) * power_of_two<T>(at.k - (half - to_integer) + to_integer);
 }
@@ -225,8 +225,8 @@ inline T expm1(const T& x) {
   const T below = choose(x > 710.0, T(710.0), x);
   const T limited = choose(below < -50.0, T(-50.0), below);
   const Reduced<T> at(limited);
-  // Half the result, since 2^k may be infinite where the result is not. What the large sum loses is added to
-  // the small terms.
+  // Computes half the result, because 2^k may overflow although the result does not. The rounding error of
+  // the large sum is added to the small terms.
   const T power = power_of_two<T>(at.shifted - 1.0);
   const T base = power - 0.5;
   const T whole = base + power * at.r;
@@ -252,7 +252,7 @@ inline T log(const T& x) {
 }
 
 namespace elementary {
-/// log(x) times a factor in two parts.
+/// log(x) times `factor + lost_of_factor`.
 template <PacketOrDouble T>
 inline T scaled_log(const T& x, double factor, double lost_of_factor) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -285,7 +285,7 @@ template <PacketOrDouble T>
 inline T sinh(const T& x) {
   const T size = fabs(x);
   const T less_one = expm1(size);
-  const T root = exp(0.5 * size);  // finite where e^size is not
+  const T root = exp(0.5 * size);  // finite although e^size may overflow
   const T value = choose(size > 700.0, (0.5 * root) * root, 0.5 * (less_one + less_one / (less_one + 1.0)));
   return choose(x < 0.0, -value, value);
 }
@@ -311,23 +311,22 @@ template <PacketOrDouble T>
 inline T asinh(const T& x) {
   const T size = fabs(x);
   const T square = size * size;
-  constexpr double large = 1e150;  // whose square is finite
+  constexpr double large = 1e150;  // its square is finite
   const T value = choose(size > large, log(size) + (elementary::ln2_high + elementary::ln2_low),
                          log1p(size + square / (1.0 + sqrt(1.0 + square))));
   return choose(x < 0.0, -value, value);
 }
 
-/// The largest whole number that is not above x.
 template <PacketOrDouble T>
 inline T floor(const T& x) {
-  constexpr double no_fraction = 0x1p52;  // numbers from here on have none
+  constexpr double no_fraction = 0x1p52;  // larger doubles are integers
   const T size = fabs(x);
   const T near = (size + no_fraction) - no_fraction;
   const T nearest = choose(x < 0.0, -near, near);
   return choose(size >= no_fraction, x, nearest - choose(nearest > x, T(1.0), T(0.0)));
 }
 
-/// Whether x has no fraction; an infinite x has none.
+/// Whether x is an integer or infinite.
 template <PacketOrDouble T>
 inline auto is_whole(const T& x) {
   return floor(x) == x;
@@ -347,7 +346,7 @@ inline T pow(const T& x, const std::type_identity_t<T>& y) {
   const T power = exp_of_sum(product.value, product.lost + exponent * log_size.lost).value;
   const T finite = choose(size < infinity, power, choose(y > 0.0, size, 1.0 / size));
   const T value = choose(size == 0.0, choose(y > 0.0, T(0.0), T(infinity)), finite);
-  // The sign of x^y is that of x where y is odd.
+  // x^y has the sign of x if y is an odd integer.
   const auto whole = is_whole<T>(y);
   const T other = choose(is_whole<T>(0.5 * y), T(0.0), choose(whole, x, T(0.0)));
   const T with_sign = number_of<T>(bits_of(value) | (bits_of(other) & (std::uint64_t{1} << 63)));

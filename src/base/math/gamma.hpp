@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
-/// The logarithm of the gamma function of a double or a packet, and its derivatives, for x > 0: see
-/// elementary.hpp. NaN for other x, except 0.
+/// The log-gamma function and its derivatives for a double or a packet x > 0 (see elementary.hpp). NaN for x
+/// < 0.
 ///
-/// Algorithms: Stirling's series from 10 on; below, the recurrence from a polynomial near 2, which
-/// interpolates at Chebyshev's points (Abramowitz and Stegun, Handbook of Mathematical
-/// Functions, 6.1.15, 6.1.41, 6.3.5, 6.3.18, 6.4.6 and 6.4.12).
+/// Algorithms: Stirling's series for x >= 10. Below 10, lgamma and digamma use the recurrence from a
+/// polynomial near 2 that interpolates at Chebyshev points; trigamma uses the recurrence up to 10 (Abramowitz
+/// and Stegun, Handbook of Mathematical Functions, 6.1.15, 6.1.41, 6.3.5, 6.3.18, 6.4.6 and 6.4.12).
 namespace tessera::base {
 
 namespace elementary {
@@ -20,10 +20,10 @@ inline constexpr double stirling_least = 10;
 inline constexpr double digamma_of_two = 0.42278433509846713;
 inline constexpr double lost_of_digamma_of_two = 4.942915152430645e-18;
 
-/// x = 2 + t + n for a whole n, with |t| at most 1/2, for x below `stirling_least`; t = 0 from there on.
+/// x = 2 + t + n for an integer n, with |t| at most 1/2, if x < `stirling_least`; else t = 0.
 template <PacketOrDouble T>
 struct NearTwo {
-  /// Calls `factor` with each of x - 1, x - 2, ... down to 2 + t, or 1 where that is passed.
+  /// Calls `factor` with x - 1, x - 2, ... down to 2 + t. Lanes that are done get infinity.
   template <class Use>
   NearTwo(const T& x, const Use& factor)
       : is_near(x < stirling_least), is_first(x < 0.5), is_second(x < 1.5) {
@@ -40,7 +40,7 @@ struct NearTwo {
 
 }  // namespace elementary
 
-/// log(gamma(x)), to 2 ulp, and near its zeros to 2^-52.
+/// log(gamma(x)), to 2 ulp; near its zeros with an absolute error of 2^-52.
 template <PacketOrDouble T>
 inline T lgamma(const T& x) {
   using namespace elementary;
@@ -84,7 +84,7 @@ inline T lgamma(const T& x) {
   return choose(x > 0.0, value, choose(x == 0.0, T(infinity), T(std::numeric_limits<double>::quiet_NaN())));
 }
 
-/// digamma(x), to 2 ulp, and near its zero to 2^-52.
+/// digamma(x), to 2 ulp; near its zero with an absolute error of 2^-52.
 template <PacketOrDouble T>
 inline T digamma(const T& x) {
   using namespace elementary;

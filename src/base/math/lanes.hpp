@@ -7,9 +7,9 @@
 #include <cstring>
 
 /// Eight doubles at a time (SIMD), with the functions of elementary.hpp. Results have the same bits for any
-/// register width (the project is compiled without contraction to fused operations).
+/// register width, because the project is compiled with -ffp-contract=off.
 ///
-/// Call them from functions marked TESSERA_LANE_CLONES, into which they are inlined.
+/// Callers are functions marked TESSERA_LANE_CLONES, which inline them.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define TESSERA_LANE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -37,8 +37,8 @@ TESSERA_LANE_INLINE Lanes load_lanes(const double* from) {
 TESSERA_LANE_INLINE void store_lanes(double* to, const Lanes& value) {
   std::memcpy(to, &value, sizeof(value));
 }
-/// The smaller or the larger of two values, by halves: where registers have 256 bits, GCC compares wider
-/// values one lane at a time.
+/// Lane-wise minimum or maximum, by halves: for 256-bit registers, GCC compares wider vectors one lane at a
+/// time.
 template <bool larger>
 TESSERA_LANE_INLINE Lanes choose_lanes(const Lanes& a, const Lanes& b) {
   using Half = double __attribute__((vector_size(sizeof(Lanes) / 2)));
@@ -67,7 +67,7 @@ TESSERA_LANE_INLINE double sum_of_lanes(const Lanes& v) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
-/// `size`, which must be at least 0, with the sign of another value.
+/// `size`, which must not be negative, with the sign of `sign`.
 TESSERA_LANE_INLINE Lanes with_sign(const Lanes& size, const Lanes& sign) {
   constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
   LaneBits bits;
@@ -84,7 +84,7 @@ TESSERA_LANE_INLINE Lanes with_sign(const Lanes& size, const Lanes& sign) {
 TESSERA_LANE_INLINE Lanes exp_lanes(const Lanes& exponent) {
   using Eight = Packet<lane_count>;
   const Lanes most = all_lanes(700);
-  // In this order NaN stays NaN.
+  // This order of min and max propagates NaN.
   const elementary::Reduced<Eight> at(Eight(max_lanes(-most, min_lanes(most, exponent))));
   const BitsOf<Eight> k = bits_of(at.shifted) << elementary::mantissa_bits;
   return number_of<Eight>(bits_of(at.power()) + k).numbers;

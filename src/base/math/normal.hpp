@@ -9,8 +9,8 @@
 /// The normal distribution function and the error function of a double or a packet: see elementary.hpp.
 ///
 /// Algorithm: exp(a^2/2) (1 + 2 a) Phi(-a) is smooth in (a - 4)/(a + 4) for all a >= 0 (Shepherd and
-/// Laframboise, Mathematics of Computation 36 (1981)); its polynomial, and that of erf near 0, interpolate at
-/// Chebyshev's points.
+/// Laframboise, Mathematics of Computation 36 (1981)); polynomials for it and for erf near 0 interpolate at
+/// Chebyshev points.
 namespace tessera::base {
 
 namespace elementary {
@@ -33,7 +33,7 @@ inline Parts<T> normal_tail(const T& a, const T& lost) {
   const Parts<T> value = exact_sum(T(0.8496957717177205), q * polynomial(terms, q));
   const Parts<T> divisor = exact_sum(2.0 * inner, T(1.0));
   const T tail = value.value / divisor.value;
-  // What the quotients lack: q is exact at a - `away`, and T' = a T - 1 / sqrt(2 pi).
+  // Correction for the rounding of the quotients: q is exact at a - `away`, and T' = a T - 1 / sqrt(2 pi).
   const Parts<T> of_q = exact_product(q, more.value);
   const T rest = ((less.value - of_q.value) - of_q.lost) + (less.lost - q * more.lost);
   const T away = rest * more.value * 0.125;

@@ -7,23 +7,22 @@
 #include <cstring>
 #include <type_traits>
 
-/// Packets of n doubles, for SIMD registers of that width, and the operations by which a template has the
-/// same text for a packet and for a double.
+/// Packets of n doubles, one SIMD register each, and overloads by which one template serves packets and
+/// doubles.
 ///
-/// A source that uses packets of one width is compiled for processors with such registers (see
-/// gam/CMakeLists.txt). Each template that it instantiates is one of packets, so the linker cannot take the
-/// code of such a source for other processors. Products and sums are rounded separately, so that bits do not
-/// depend on the width.
+/// A source for one packet width is compiled for processors with such registers (see gam/CMakeLists.txt). It
+/// instantiates templates only for packets, so that the linker never uses its code on other processors.
+/// Products and sums are rounded separately, so that bits do not depend on the width.
 namespace tessera::base {
 
-// Packets are passed between inlined functions only, so that the calling convention does not matter.
+// The calling convention does not matter, because packets are passed only between inlined functions.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/// Functions of packets are inlined also into functions that are compiled for other processors, and without
-/// optimisation.
+/// Inlined even without optimisation, and into functions that are compiled for other processors.
 #define TESSERA_INLINE [[gnu::always_inline]] inline
 
-/// The registers of n numbers of 64 bits. Compilers drop the attribute where the size depends on a parameter.
+/// Vectors of n 64-bit numbers. A macro defines them, because compilers drop the attribute if the size
+/// depends on a template parameter.
 template <int n>
 struct PacketRegisters;
 #define TESSERA_REGISTERS(n)                                          \
@@ -38,7 +37,7 @@ TESSERA_REGISTERS(4);
 TESSERA_REGISTERS(8);
 #undef TESSERA_REGISTERS
 
-/// The outcome of a comparison, for each number of a packet: 0 or -1.
+/// The result of a comparison, for each lane: 0 or -1.
 template <int n>
 struct PacketMask {
   using Flags = typename PacketRegisters<n>::Flags;
@@ -109,7 +108,6 @@ struct Packet {
     std::memcpy(&bits, &a.numbers, sizeof(bits));
     return bits;
   }
-  /// Applies a function of doubles to each number.
   template <class Function>
   TESSERA_INLINE friend Packet each(const Packet& a, const Function& function) {
     Packet result;
@@ -127,8 +125,7 @@ struct Packet {
   Doubles numbers;
 };
 
-/// Returns what `use` returns for the number of doubles in a register of this processor, as an
-/// `std::integral_constant`.
+/// Calls `use` with `register_width()` as an `std::integral_constant`, and returns its result.
 template <class Use>
 auto at_register_width(const Use& use) {
 #ifdef __x86_64__
@@ -142,7 +139,6 @@ template <class T>
 inline constexpr bool is_packet = false;
 template <int n>
 inline constexpr bool is_packet<Packet<n>> = true;
-/// What a formula of packets takes too.
 template <class T>
 concept PacketOrDouble = is_packet<T> || std::is_same_v<T, double>;
 
@@ -157,7 +153,7 @@ struct BitsOfType<Packet<n>> {
 template <class T>
 using BitsOf = typename BitsOfType<T>::Type;
 
-/// The number, or packet, of these bits.
+/// Bit cast to a double or a packet.
 template <class T>
 TESSERA_INLINE T number_of(const BitsOf<T>& bits) {
   T number;
@@ -180,7 +176,7 @@ template <class Function>
 inline double each(double a, const Function& function) {
   return function(a);
 }
-// Templates for doubles too, so that they are no second choice beside those of libm.
+// Templates for doubles too: a non-template function would be ambiguous with libm's.
 template <PacketOrDouble T>
 TESSERA_INLINE T fabs(const T& a) {
   return number_of<T>(bits_of(a) & ~(std::uint64_t{1} << 63));

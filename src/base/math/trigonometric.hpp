@@ -10,8 +10,8 @@
 ///
 /// Algorithms: reduction by pi/2 in four parts (Cody and Waite, Software Manual for the Elementary Functions,
 /// 1980, ch. 8) or, for large arguments, by the bits of 2/pi that matter (Payne and Hanek, SIGNUM Newsletter
-/// 18 (1983)); then Taylor's series. The arctangent is that of a quotient (ch. 11), by a polynomial that
-/// interpolates at Chebyshev's points.
+/// 18 (1983)); then Taylor's series. The arctangent is reduced to that of a small quotient (ch. 11); its
+/// polynomial interpolates at Chebyshev points.
 namespace tessera::base {
 
 namespace elementary {
@@ -19,7 +19,7 @@ namespace elementary {
 inline constexpr double half_pi = 0x1.921fb54442d18p+0;
 inline constexpr double lost_of_half_pi = 0x1.1a62633145c07p-54;
 
-/// x = k pi/2 + r + lost, with |r| at most pi/4; of k its last bits.
+/// x = k pi/2 + r + lost, with |r| at most pi/4; `quadrant` has the last bits of k.
 template <PacketOrDouble T>
 struct Angle {
   explicit Angle(const T& x) {
@@ -27,7 +27,7 @@ struct Angle {
     const T near = choose(fabs(x) > most, T(0.0), x);
     const T shifted = near * 0.63661977236758134 + to_integer;
     const T k = shifted - to_integer;
-    // The first three parts have 33 bits.
+    // The first three parts of pi/2 have 33 bits, so that their products with k are exact.
     const T first = near - k * 0x1.921fb544p+0;
     const Parts<T> second = exact_sum(first, k * -0x1.0b4611a6p-34);
     const Parts<T> third = exact_sum(second.value, k * -0x1.3198a2ep-69);
@@ -49,7 +49,8 @@ struct Angle {
   BitsOf<T> quadrant;
 
  private:
-  /// The same of x = m 2^e for |x| > 2^20: m times 192 bits of 2/pi. Those before give whole turns.
+  /// The reduction of x = m 2^e for |x| > 2^20: m times 192 bits of 2/pi. Earlier bits of 2/pi contribute
+  /// whole turns.
   struct Far {
     explicit Far(double x) {
       static constexpr std::uint64_t two_over_pi[] = {0,
@@ -144,7 +145,7 @@ struct SineAndCosine {
     const Angle<T> at(x);
     const Parts<T> s = near_sine(at.r, at.lost);
     const Parts<T> c = near_cosine(at.r, at.lost);
-    // Bit 0 of the quadrant swaps the two, bit 1 is a sign.
+    // Bit 0 of the quadrant swaps sine and cosine, bit 1 is the sign.
     const auto negated = [](const T& number, const BitsOf<T>& bits) {
       return number_of<T>(bits_of(number) ^ ((bits << 62) & (std::uint64_t{1} << 63)));
     };

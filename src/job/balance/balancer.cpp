@@ -26,7 +26,7 @@ Speeds speeds_of(const Inventory& inventory, bool on_devices, const std::vector<
           .threads = threads};
 }
 
-/// Reports that the devices' times differ and that the blocks are too few to balance them.
+/// Reports that the blocks are too few to balance the devices.
 void say_coarse(const CoarsePart& part, const Speeds& speeds, std::int64_t block) {
   std::string who = "rank " + std::to_string(part.device);
   if (speeds.on_devices) {
@@ -52,11 +52,11 @@ struct Balancer::State {
   ReplanSchedule schedule{options.iterations, options.gain};
   std::shared_ptr<PassTimes> times{};
   WorkEstimate work{};
-  std::vector<double> shortest{};  ///< shortest time of each part of this rank, over the counted iterations
-  bool on_devices = false;         ///< whether the times were measured on devices
-  bool said = false;               ///< whether the shortage of blocks was reported
+  std::vector<double> shortest{};  ///< shortest times of this rank's parts over the iterations of `schedule`
+  bool on_devices = false;         ///< whether `shortest` has times of devices
+  bool said = false;               ///< whether `say_coarse` was called
 
-  /// Replaces the plan; returns the old one.
+  /// Returns the old plan.
   Plan replace(Plan other) {
     std::swap(plan, other);
     schedule.begin_next();
@@ -66,7 +66,7 @@ struct Balancer::State {
 
   [[nodiscard]] Speeds speeds() const { return speeds_of(job.inventory, on_devices, job.threads_of_ranks); }
 
-  /// Records the times of an iteration. True if it is time to look for a better plan; false without a pass.
+  /// Records the times of an iteration. True if a better plan is to be sought; false if there was no pass.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
     if (std::exchange(on_devices, times->on_devices) != times->on_devices) {
@@ -103,7 +103,7 @@ std::optional<Plan> Balancer::rebalance() {
     return its.replace(other ? std::move(*other) : replanned(its.plan, its.job.remaining));
   }
   if (!its.take_iteration()) return std::nullopt;
-  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // the job has fallen back since
+  if (its.on_devices != its.job.runs_on_devices(its.plan)) {  // the job has fallen back to the CPU
     its.schedule = {its.options.iterations, its.options.gain};
     return std::nullopt;
   }

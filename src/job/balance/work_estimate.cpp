@@ -11,33 +11,32 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Lower limit of a measured time: the clock may not have advanced during a short part.
+/// Lower limit of times, because the clock may not advance during a short part.
 constexpr double least_seconds = 1e-9;
 
-/// Number of plans whose times are remembered.
 constexpr std::size_t most_plans = 8;
 
-/// Ratio of two times that noise can explain.
+/// Larger ratios of two times are not noise.
 constexpr double noisy = 1.03;
 
-/// Times are ignored as a repetition of earlier ones unless some device's share of their sum changes by this.
+/// Times count as a repetition, and are ignored, unless a device's share changes by this factor.
 constexpr double repeated = 1.01;
 
-/// The work counts as changed if, under the same plan, a device's share changes by this factor.
+/// The work counts as changed if a device's share under the same plan changes by this factor.
 constexpr double changed = 1.25;
 
 double longest(std::span<const double> seconds) {
   return std::max(*std::ranges::max_element(seconds), least_seconds);
 }
 
-/// The longest time of all devices, including those without a part, divided by their mean.
+/// The longest time divided by the mean, which includes devices without a part.
 double imbalance_of(std::span<const double> seconds, const Speeds& speeds) {
   const auto devices = std::ranges::count_if(speeds.declared(), [](double speed) { return speed > 0; });
   const double sum = std::max(std::reduce(seconds.begin(), seconds.end()), least_seconds);
   return longest(seconds) * static_cast<double>(devices) / sum;
 }
 
-/// Whether two measurements of one plan differ by this factor in some device's share of the work.
+/// Whether a device's share of the work differs by `factor` between two measurements of one plan.
 bool differs(const MeasuredPlan& before, const MeasuredPlan& now, double factor) {
   const auto total = [](const MeasuredPlan& plan) {
     double sum = 0;
@@ -52,7 +51,7 @@ bool differs(const MeasuredPlan& before, const MeasuredPlan& now, double factor)
   return false;
 }
 
-/// Speeds in the same proportions as integers up to `largest`; only zeros become zero.
+/// Scales speeds to integers up to `largest`; positive speeds stay positive.
 template <class Integer>
 std::vector<Integer> integers(const std::vector<double>& speeds, Integer largest) {
   const double scale = static_cast<double>(largest) / *std::ranges::max_element(speeds);
@@ -88,12 +87,12 @@ std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds) {
   return parts;
 }
 
-/// Adds the measured times of a plan. Returns false if they only repeat the last ones, which were of the same
-/// plan. If the times of a plan show that the work changed, drops the times of all other plans.
+/// Adds the measured times of a plan. Returns false if they only repeat the last times of the same plan. If
+/// the work has changed, drops the times of all other plans.
 bool WorkEstimate::take(const Plan& plan, const Speeds& speeds, std::span<const double> seconds) {
   Measured now{plan.fingerprint(), {}};
   const std::vector<double> declared = speeds.declared();
-  for (const PlanPart& part : parts_of(plan, speeds))  // the caller's plan may use a device with the score 0
+  for (const PlanPart& part : parts_of(plan, speeds))  // a plan may use a device with score 0
     now.parts.push_back(
         {part.units, part.device,
          std::max(seconds[now.parts.size()], least_seconds) * std::max(declared[part.device], 1.0)});
@@ -119,8 +118,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// An upper bound of the work of `units`. The work of a single unit is not known: it counts like the most
-/// expensive unit at a distance of at most `units.size()`.
+/// An upper bound of the work of `units`: each costs as much as the most expensive unit within a distance of
+/// `units.size()`.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};
@@ -131,7 +130,6 @@ double WorkEstimate::most_work_of(Range units) const {
   return most * static_cast<double>(units.size());
 }
 
-/// The predicted times of the parts of `plan`.
 std::vector<double> WorkEstimate::expected(const Plan& plan, const Speeds& speeds) const {
   std::vector<double> seconds;
   const std::vector<double> declared = speeds.declared();
@@ -167,8 +165,8 @@ std::optional<Plan> WorkEstimate::plan_over(const Speeds& speeds, const Plan& pl
   if (!speeds.on_devices)
     return detail::PlanAccess::over_hosts(plan.units(), plan.block(),
                                           integers(learned, std::numeric_limits<int>::max()), weights);
-  // The integers add up to less than 2^64. Devices keep the order of their scores, so that devices of similar
-  // speed do not swap their units.
+  // The sum of the integers is below 2^64. Tiles are ordered by the declared scores, so that devices of
+  // similar speed do not swap units.
   const int bits = std::min(40, 62 - static_cast<int>(std::bit_width(learned.size())));
   return detail::PlanAccess::over_devices(plan.units(), plan.block(),
                                           integers(learned, std::uint64_t{1} << bits), speeds.rank_offsets,

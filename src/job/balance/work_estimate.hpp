@@ -18,11 +18,11 @@ namespace TESSERA_NAMESPACE {
 /// The declared speeds of a job's devices if `on_devices`, else of its hosts.
 struct Speeds {
   bool on_devices = false;
-  std::vector<std::uint64_t> scores;       ///< scores of all devices, by rank and index
-  std::vector<std::int64_t> rank_offsets;  ///< first device of each rank, as `Plan::over_devices` takes them
+  std::vector<std::uint64_t> scores;
+  std::vector<std::int64_t> rank_offsets;  ///< see `Plan::over_devices`
   std::vector<int> threads;                ///< host threads of each rank
 
-  /// The declared speeds of all devices, or of all hosts; 1 for each if all are 0.
+  /// Speeds of all devices or hosts; all 1 if all scores are 0.
   [[nodiscard]] std::vector<double> declared() const;
 };
 
@@ -34,42 +34,42 @@ struct PlanPart {
   friend bool operator==(const PlanPart&, const PlanPart&) = default;
 };
 
-/// The parts of `plan` that are not empty, in the order of their units.
+/// The non-empty parts of `plan`, in the order of their units.
 [[nodiscard]] std::vector<PlanPart> parts_of(const Plan& plan, const Speeds& speeds);
 
-/// A plan balanced by measured times, and the gain expected of it.
+/// A plan balanced by measured times, with its expected gain.
 struct BalancedPlan {
   Plan plan;
-  /// Expected speedup: the ratio of the slowest device's time now to its predicted time under `plan`, in
-  /// seconds or relative to the mean of all devices, whichever ratio is larger.
+  /// Expected speedup: the ratio of the slowest device's time now to the slowest predicted time under `plan`.
+  /// Times are in seconds or relative to the mean of all devices, whichever ratio is larger.
   double gain = 1;
-  /// True if no part can become slower than the slowest part now, even if the units that a device gains are
-  /// as expensive as the most expensive ones near them.
+  /// True if no part becomes slower than the slowest part now, even if each gained unit costs as much as the
+  /// most expensive unit nearby.
   bool certain = true;
 };
 
-/// A device with too few blocks for an even division.
+/// A device whose blocks are too few to balance the load.
 struct CoarsePart {
   std::size_t device = 0;
   std::int64_t blocks = 0;
-  double imbalance = 1;  ///< the longest time of a device divided by the mean of all
+  double imbalance = 1;  ///< longest time of a device divided by the mean
 };
 
-/// Estimates the work of units and the speeds of devices from the times of parts under several plans.
+/// Estimates the work of units and the speeds of devices from times under several plans.
 class WorkEstimate {
  public:
-  /// With this many blocks in a part, the block size changes its time by at most a quarter of a per cent.
+  /// With this many blocks in a part, one block is half a per cent, and rounding to blocks a quarter.
   static constexpr std::int64_t enough_blocks = 200;
 
   /// A plan of `plan`'s units with equal predicted times on all devices. `seconds` are the times of
   /// `parts_of(plan, speeds)`. Cost: O(devices), some milliseconds for ten devices (`fit_work`).
   [[nodiscard]] BalancedPlan balance(const Plan& plan, const Speeds& speeds, std::span<const double> seconds);
 
-  /// A plan of `plan`'s units over devices of `speeds` by the current estimates, for example after devices
-  /// were excluded; none without estimates.
+  /// A plan of the same units over the devices of `speeds`, for example after an exclusion; empty without
+  /// estimates.
   [[nodiscard]] std::optional<Plan> plan_over(const Speeds& speeds, const Plan& plan) const;
 
-  /// The device with the fewest blocks, if it has fewer than `enough_blocks` and the imbalance exceeds
+  /// The device with the fewest blocks if there are fewer than `enough_blocks` and the imbalance exceeds
   /// `tolerated`.
   [[nodiscard]] static std::optional<CoarsePart> coarse_part(const Plan& plan, const Speeds& speeds,
                                                              std::span<const double> seconds,
@@ -86,9 +86,9 @@ class WorkEstimate {
     std::uint64_t plan = 0;  ///< fingerprint of the plan
     MeasuredPlan parts;
   };
-  std::deque<Measured> measured_;  ///< the last plans with their latest times, newest last
+  std::deque<Measured> measured_;  ///< latest times of the last plans, newest last
   WorkModel model_;
-  std::optional<BalancedPlan> last_;  ///< the last plan balanced by `measured_`
+  std::optional<BalancedPlan> last_;  ///< cache: the plan balanced by `measured_`
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -9,21 +9,20 @@ namespace TESSERA_NAMESPACE {
 namespace {
 
 // Standard deviations of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
-constexpr double noise = 0.02;        ///< deviation of a measured time
-constexpr double spread = 2;          ///< deviation of a device's factor
-constexpr double step_of_work = 0.1;  ///< Cauchy scale of the steps of the work, per length of a mean tile
+constexpr double noise = 0.02;        ///< of a measured time
+constexpr double spread = 2;          ///< of a device's factor
+constexpr double step_of_work = 0.1;  ///< Cauchy scale of the random walk over the length of a mean tile
 
 constexpr int most_steps = 30;
-constexpr double largest_step = 2;  ///< limit for any logarithm in one Gauss-Newton step
+constexpr double largest_step = 2;  ///< maximum change of a logarithm in a Gauss-Newton step
 constexpr double least_step = 1e-4;
-constexpr int most_multiplications = 200;  ///< limit for conjugate gradients in a Gauss-Newton step
-constexpr double residual_left = 1e-5;     ///< end of conjugate gradients, relative to the gradient
+constexpr int most_multiplications = 200;  ///< of conjugate gradients, per Gauss-Newton step
+constexpr double residual_left = 1e-5;     ///< relative tolerance of conjugate gradients
 
-/// The natural logarithm of a positive number to 1e-9. The last bits of the C library's log differ between
-/// CPUs of one job.
+/// log(x) to 1e-9 for x > 0. The C library's log may have other last bits on other CPUs of the job.
 double log_of(double x) {
   int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);  // 0.5 up to 1
+  const double fraction = std::frexp(x, &exponent);  // in [0.5, 1)
   const double z = (fraction - std::numbers::sqrt2 / 2) / (fraction + std::numbers::sqrt2 / 2);
   const double square = z * z;
   const double series =
@@ -31,14 +30,14 @@ double log_of(double x) {
   return (exponent - 0.5) * std::numbers::ln2 + 2 * z * series;
 }
 
-/// exp(x) by a Padé approximant, accurate enough for a step.
+/// exp(x) by a Padé approximant, which is accurate enough for a step.
 double exp_of(double x) {
   const double even = 1 + x * x / 12;
   return (even + x / 2) / (even - x / 2);
 }
 
-/// Knots: the first unit of each run, and the end. Runs end at the cuts of all plans. Long runs are divided
-/// into runs that double in length away from a shorter neighbour: runs are short where cuts have moved.
+/// Knots: the first unit of each run, and the end of all units. The cuts of all plans are knots. Long runs
+/// are divided into runs that double in length away from a shorter neighbour.
 std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int64_t block) {
   std::vector<std::int64_t> cuts{0};
   for (const MeasuredPlan& plan : plans)
@@ -61,7 +60,7 @@ std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int
         knots.push_back(left.begin += shorter);
         first = 2 * shorter;
       } else {
-        // Knots are multiples of blocks from the first unit, as the last block may be short.
+        // Knots are multiples of `block`, because only the last block may be short.
         from_end.push_back(left.end = (left.end - shorter) / block * block);
         last = 2 * shorter;
       }
@@ -109,28 +108,28 @@ class Fit {
   }
 
  private:
-  /// A part of a plan: the runs [first, end), a row of the Jacobian.
+  /// A row of the Jacobian: a part with the runs [first, end).
   struct Row {
     std::size_t first;
     std::size_t end;
     std::size_t device;
     double work;
-    double sum = 0;  ///< predicted work of its units
+    double sum = 0;  ///< predicted work of the part
   };
 
-  /// The unknowns, or a step of them: logarithms of the devices' factors, then of the runs' work `each_`.
+  /// Unknowns: logarithms of the factors by device, then of `each_` by run.
   using Vector = std::vector<double>;
 
   [[nodiscard]] std::size_t size() const { return factors_.size() + runs_; }
 
-  /// Sets `sums_[run]` to the sum of `values` before it.
+  /// Exclusive prefix sum: `sums_[run]` is the sum of `value_of` before `run`.
   template <class Values>
   void sum_up(const Values& value_of) {
     for (std::size_t run = 0; run < runs_; ++run) sums_[run + 1] = sums_[run] + value_of(run);
   }
 
-  /// Computes the right-hand side of the normal equations, the stiffness of the prior, and the
-  /// preconditioner: diagonal for the factors, tridiagonal for the runs.
+  /// Computes the right-hand side of the normal equations, the prior's weights, and the preconditioner:
+  /// diagonal for the factors, tridiagonal for the runs.
   void linearise() {
     const std::size_t devices = factors_.size();
     for (std::size_t run = 0; run < runs_; ++run)
@@ -165,7 +164,7 @@ class Fit {
       diagonal_[devices + run] -= stiffness_[run - 1] * stiffness_[run - 1] / diagonal_[devices + run - 1];
   }
 
-  /// `product` = the matrix of the normal equations times `x`. Sums over runs are differences of `sums_`.
+  /// `product` is the matrix of the normal equations times `x`.
   void multiply(const Vector& x, Vector& product) {
     const std::size_t devices = factors_.size();
     for (std::size_t device = 0; device < devices; ++device) product[device] = x[device] / (spread * spread);
@@ -179,7 +178,7 @@ class Fit {
       changes[row.end] += value / row.sum;
     }
     double change = 0;
-    double tension = 0;  // tension of the step before the run
+    double tension = 0;  // derivative of the prior by the step before the run
     for (std::size_t run = 0; run < runs_; ++run) {
       change += changes[run];
       const double next = run + 1 < runs_ ? stiffness_[run] * (x[devices + run] - x[devices + run + 1]) : 0.0;
@@ -231,7 +230,7 @@ class Fit {
     return x;
   }
 
-  /// Takes a step, shortened if it is too long. Returns its largest component.
+  /// Takes a step of at most `largest_step`. Returns its largest component.
   double take(const Vector& step) {
     double largest = 0;
     for (const double component : step) largest = std::max(largest, std::abs(component));
@@ -247,9 +246,9 @@ class Fit {
   Vector factors_;
   Vector each_;
   std::vector<Row> rows_;
-  Vector variances_;  ///< variance of the prior for the step after each run
-  Vector stiffness_;  ///< weight of that step in the prior
-  Vector work_;       ///< work of each run
+  Vector variances_;  ///< prior variance of the step after each run
+  Vector stiffness_;  ///< prior weight of the step after each run
+  Vector work_;
   Vector right_;
   Vector diagonal_;
   Vector sums_;

@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Runs `work` on rank 0; every rank returns its result, or throws its error.
+/// *Collective.* Runs `work` on rank 0; every rank returns its result or throws its error.
 std::string on_root(const mpi::Communicator& comm, const std::function<std::string()>& work) {
   std::string text;
   together(comm, [&] {
@@ -34,9 +34,10 @@ struct Checkpoint::State {
     files.set_faults(fault::Faults::from_environment(comm.rank()));
   }
 
-  /// Reads both files and chooses one: sets `found`, `remarks` and `keep_previous`. Throws `Error(input)`.
+  /// Reads both files and chooses a state: sets `found`, `remarks` and `keep_previous`. Throws
+  /// `Error(input)`.
   void choose();
-  /// The state in the file `path`, if it is valid; else adds the reason to `remarks`.
+  /// The state in a file; if it is invalid, adds the reason to `remarks`.
   [[nodiscard]] std::optional<StoredState> look_at(const std::string& path);
 
   mpi::Communicator comm;
@@ -67,7 +68,7 @@ void Checkpoint::State::choose() {
   remarks.clear();
   refusal.clear();
   auto stored = look_at(files.path());
-  // An invalid file must not replace a valid previous state.
+  // An invalid state must not replace a valid previous one.
   keep_previous = stored.has_value();
   const std::vector<std::string> strangers = files.strangers();
   if (!strangers.empty())
@@ -90,7 +91,7 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
     const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
-    // `choose` throws before a generation is taken: another job may use the refused file.
+    // `choose` must throw before a generation is taken, because another job may use the refused file.
     state.choose();
     state.files.take_generation(state.found_generation + 1);
     state.choose();

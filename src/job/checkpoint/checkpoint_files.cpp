@@ -27,7 +27,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Maximum number of attempts to take a generation: they fail only if another start has taken it.
+/// Attempts to take a generation; each fails only if another start has taken the number.
 constexpr int max_tries = 1000;
 
 constexpr std::string_view previous_suffix = ".previous";
@@ -41,10 +41,10 @@ base::Descriptor opened(const std::string& path, int flags) {
   return base::Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0666));
 }
 
-/// The content of a generation's file: this, "HOST, process N", and the token of the start.
+/// Content of a generation file: the magic, "HOST, process N", a separator, and the start's token.
 constexpr std::string_view holder_magic = "tessera generation; ";
 constexpr std::string_view holder_separator = "; ";
-/// Bytes to read from a generation's file: more than its content has.
+/// More than the content of a generation file.
 constexpr std::size_t max_holder_bytes = 512;
 
 struct Holder {
@@ -57,14 +57,14 @@ std::string this_holder(const std::string& token) {
          std::string(holder_separator) + token;
 }
 
-/// Whether a text is the token of a start: 16 digits in programs up to 0.2.
+/// Programs up to version 0.2 wrote tokens of 16 digits.
 bool is_token(std::string_view text) {
   return (text.size() == base::random_digits || text.size() == 2 * base::random_digits) &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Parses the content of a generation's file; empty if no start has written it. Programs up to 0.2 wrote
-/// "HOST, process N TOKEN ".
+/// Parses the content of a generation file; empty if no start has written it. Programs up to version 0.2
+/// wrote "HOST, process N TOKEN ".
 std::optional<Holder> holder_of(std::string_view text) {
   std::string_view separator = holder_separator;
   if (text.starts_with(holder_magic)) {
@@ -85,8 +85,8 @@ std::optional<Holder> holder_of(std::string_view text) {
   return Holder{std::string(who), std::string(token)};
 }
 
-/// The first bytes of a file; empty for an object that no checkpoint creates: a folder, a link, a file that
-/// this user may not read. Throws `std::system_error` if it cannot be read for another reason.
+/// The first bytes of a file; empty for a folder, a link, a missing file, or one that this user may not read.
+/// Throws `std::system_error` for other errors.
 std::optional<std::string> beginning_of(const std::string& path, std::size_t bytes) {
   const base::Descriptor file = opened(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (!file.is_open()) {
@@ -102,13 +102,13 @@ std::optional<std::string> beginning_of(const std::string& path, std::size_t byt
   return text;
 }
 
-/// The start that took the generation of this file; empty if no start wrote the file, or it is gone.
+/// The start that created a generation file; empty if no start has written the file, or it is gone.
 std::optional<Holder> holder_in(const std::string& path) {
   std::array<char, max_holder_bytes> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
   if (errno == ENOENT) return std::nullopt;
-  // EINVAL: a regular file, which older programs, and file systems without links, have in place of a link.
+  // EINVAL: a regular file, by an older program or on a file system without symbolic links.
   if (errno != EINVAL) fail(path, "cannot be read");
   const auto text = beginning_of(path, max_holder_bytes);
   return text ? holder_of(*text) : std::nullopt;
@@ -117,7 +117,7 @@ std::optional<Holder> holder_in(const std::string& path) {
 }  // namespace
 
 std::optional<std::string> read_if_there(const std::string& path) {
-  // Opening a pipe would block until there is a writer.
+  // O_NONBLOCK, because opening a pipe would block until there is a writer.
   const base::Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   const auto refuse = [&] {
     throw Error(ErrorCode::input, path + ": cannot be read: " + std::generic_category().message(errno));
@@ -129,7 +129,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   const auto status = file.status();
   if (!status || !S_ISREG(status->st_mode))
     throw Error(ErrorCode::input, path + ": cannot be read: it is not a regular file");
-  // The size of a sparse file may exceed the memory.
+  // A sparse file may be larger than the memory.
   const HostLimits limits = host_limits();
   const MemoryLimit* const tightest = limits.tightest_memory();
   if (tightest != nullptr && status->st_size > tightest->free_bytes)
@@ -155,12 +155,12 @@ bool CheckpointFiles::is_in_forked_child() const noexcept {
 CheckpointFiles::~CheckpointFiles() {
   if (generation_ == 0 || is_in_forked_child()) return;
   unlink(temporary_);
-  // After `remove`, a later start may have taken the same number: its file has another token.
+  // After `remove`, a later start may have taken the same generation, with another token.
   try {
     const auto holder = holder_in(own_file_);
     if (holder && holder->token == token_) unlink(own_file_);
   } catch (...) {
-    // The file stays: the next start takes a later generation.
+    // The file stays, and the next start takes a later generation.
   }
 }
 
@@ -194,11 +194,11 @@ std::vector<CheckpointFiles::Entry> CheckpointFiles::entries() const {
     if (!name.starts_with(prefix)) continue;
     std::string_view behind = name.substr(prefix.size());
     const auto generation = base::take_number<std::int64_t>(behind);
-    // No start takes such a number: the file does not belong to this checkpoint.
+    // Not a valid generation: a foreign file.
     if (!generation || *generation < 1 || *generation > last_generation) continue;
     std::string token;
     if (!behind.empty()) {
-      // ".TOKEN.new", and ".TOKEN.new.previous" on its way to FILE.previous.
+      // ".TOKEN.new", or ".TOKEN.new.previous" before its rename to FILE.previous.
       if (behind.ends_with(previous_suffix)) behind.remove_suffix(previous_suffix.size());
       if (!behind.starts_with('.') || !behind.ends_with(new_suffix)) continue;
       token = behind.substr(1, behind.size() - 1 - new_suffix.size());
@@ -263,7 +263,7 @@ bool CheckpointFiles::create_own_file() const {
 
 void CheckpointFiles::take_generation(std::int64_t at_least) {
   try {
-    // Counts all files of generations, whoever wrote them: no file can be created under a taken name.
+    // Counts foreign files too, because their names are taken.
     const auto newest = [this] {
       std::int64_t found = 0;
       for (const Entry& entry : entries())
@@ -278,7 +278,7 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
             file_of(last_generation) +
                 ": has the last number that a generation can have: remove this file if no job uses it");
       set_generation(next);
-      if (!create_own_file()) continue;  // another start has taken it
+      if (!create_own_file()) continue;  // another start has taken the generation
       if (newest() > generation_) {
         unlink(own_file_);
         continue;
@@ -299,7 +299,7 @@ void CheckpointFiles::remove_older_generations() noexcept {
     remove_own(generation_ - 1, true);
     remove_own(generation_ - 1, false);
   } catch (const std::exception&) {
-    // Files of older generations do no harm.
+    // Files of older generations are harmless.
   }
 }
 
@@ -310,7 +310,7 @@ std::string CheckpointFiles::overrun() const {
     try {
       if (auto holder = holder_in(entry.path)) who = std::move(holder->who);
     } catch (const std::system_error&) {
-      // The newer start has taken over, even if its host and process are unknown.
+      // Host and process of the newer start stay unknown.
     }
     return "a later start of the job has taken over " + path_ + " (" + who + ')';
   }
@@ -322,7 +322,7 @@ std::string CheckpointFiles::overrun() const {
 void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
   const std::string& path = temporary_;
   step();
-  ::unlink(path.c_str());  // left by a failed save
+  ::unlink(path.c_str());  // of a failed save
   base::Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!file.is_open()) fail(path_, "cannot be written");
   if (faults_.hit(fault::Stage::checkpoint_write, std::nullopt, save)) {
@@ -341,13 +341,13 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
 void CheckpointFiles::put_in_place(bool keep_previous, int save) {
   const std::string aside = temporary_ + std::string(previous_suffix);
   if (keep_previous && may_replace_previous()) {
-    // By a hard link, so that FILE exists at any time; by a rename where links are not supported.
+    // A hard link keeps FILE in existence at any time. Without support for links, uses a rename.
     step();
     if (::link(path_.c_str(), aside.c_str()) == 0) {
       step();
       const bool moved = ::rename(aside.c_str(), previous_path().c_str()) == 0;
       const int reason = errno;
-      unlink(aside);  // a rename between two links to one file leaves both names
+      unlink(aside);  // rename() of two links to one file leaves both
       errno = reason;
       if (!moved) fail(previous_path(), "cannot be written");
     } else if (errno != ENOENT && ::rename(path_.c_str(), previous_path().c_str()) != 0 && errno != ENOENT) {
@@ -381,11 +381,11 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
   if (written_) return problem;
   unlink(temporary_);
   if (newer.empty()) {
-    // The temporary file may be gone because a later start removed it.
+    // A later start may have removed the temporary file.
     try {
       newer = overrun();
     } catch (const std::exception&) {
-      // `problem` holds the error of the file system.
+      // `problem` has the file system's error.
     }
   }
   if (!newer.empty())
@@ -403,7 +403,7 @@ void CheckpointFiles::remove() noexcept {
     remove_own(generation_, false);
     generation_ = 0;
   } catch (const std::exception&) {
-    // If files cannot be listed, they stay.
+    // The files stay if they cannot be listed.
   }
 }
 

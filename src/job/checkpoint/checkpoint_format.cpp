@@ -24,7 +24,7 @@ CheckpointRefusal torn() {
   return {CheckpointRefusal::Kind::torn, "is torn: it is not as it was written"};
 }
 
-/// Why a file that does not begin with this version's first line is refused.
+/// The refusal of a file that does not begin with this version's first line.
 CheckpointRefusal other_beginning(std::string_view bytes) {
   if (first_line().starts_with(bytes)) return torn();
   if (!bytes.starts_with(checkpoint_magic))
@@ -37,7 +37,7 @@ CheckpointRefusal other_beginning(std::string_view bytes) {
               std::to_string(version) + ": use the program that wrote it, or remove the file"};
 }
 
-/// A value for a message: as one line, truncated.
+/// For messages: one line, truncated.
 std::string in_quotes(std::string_view value) {
   constexpr std::size_t shown = 120;
   std::string text(value.substr(0, shown));
@@ -46,7 +46,7 @@ std::string in_quotes(std::string_view value) {
   return '"' + text + (value.size() > shown ? "…\"" : "\"");
 }
 
-/// For a message: the fingerprint entries that differ, with both values.
+/// For messages: the entries that differ, with both values.
 std::string changed_fingerprint_entries(const Fingerprint& there, const Fingerprint& here) {
   const auto value_in = [](const Fingerprint& all, const std::string& name) {
     const auto found = std::ranges::find(all, name, &Fingerprint::value_type::first);
@@ -91,7 +91,7 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
   bytes.remove_prefix(line + 1);
   if (checksum != checksum_line(bytes)) return torn();
 
-  // Validate the values too: a checksum does not protect against forged files.
+  // Validates the values too, because a checksum does not protect against forged files.
   const auto number = [](std::string_view text) { return base::take_number<std::int64_t>(text).value_or(0); };
   const auto take = [](std::string_view& rest) { return base::unpack(rest, base::lines); };
   StoredState stored;

@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The highest valid generation of a checkpoint: more than can occur, and far from overflow.
+/// The highest valid generation: larger than any real one, far from overflow.
 inline constexpr std::int64_t last_generation = 1'000'000'000'000;
 
-/// The content of one file of a checkpoint.
+/// The content of a state file.
 struct StoredState {
   std::int64_t generation = 0;
   std::string state;
@@ -23,15 +23,15 @@ struct StoredState {
 struct CheckpointRefusal {
   enum class Kind {
     torn,     ///< corrupt or truncated
-    foreign,  ///< has another fingerprint, or is no checkpoint
+    foreign,  ///< has another fingerprint or is no checkpoint
     newer,    ///< has a newer format
   };
   Kind kind{};
   std::string why;  ///< follows the file's name: "is torn"
 };
 
-/// The format: a line with the format's version, a line with a checksum (64-bit FNV-1a) of the version and
-/// the rest, then length-prefixed texts.
+/// Format: a line with the version, a line with a checksum (64-bit FNV-1a) of the version and the rest, then
+/// length-prefixed texts.
 [[nodiscard]] std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint);
 
 /// The beginning of every state file, in any version.

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(sizeof(Id) == sizeof(ncclUniqueId));
 
-/// The oldest version with non-blocking communicators; with blocking ones a rank could hang.
+/// The oldest version with non-blocking communicators; blocking ones could deadlock.
 constexpr int oldest_version = NCCL_VERSION(2, 14, 0);
 
 ncclDataType_t native(Type type) {
@@ -27,7 +27,6 @@ cudaStream_t native(StreamView stream) {
   return static_cast<cudaStream_t>(stream.native());
 }
 
-/// The functions of the library, resolved at run time.
 class OpenedLibrary final : public Library {
  public:
   OpenedLibrary() {

@@ -9,18 +9,17 @@
 #include <string>
 
 /// The NCCL functions that `src/job` uses, without NCCL's types. `nccl_library.cpp` opens the library at run
-/// time; `no_nccl_library.cpp` takes its place in builds without it. An interface, so that tests can inject
-/// failures.
+/// time; builds without NCCL use `no_nccl_library.cpp`. Tests inject failures through the interface.
 namespace tessera::nccl {
 
 /// The identity of a communicator (ncclUniqueId).
 using Id = std::array<std::byte, 128>;
-/// One device's communicator handle (ncclComm_t); null: none.
+/// A device's communicator handle (ncclComm_t); null: none.
 using Member = void*;
 enum class Type { float64, int64 };
 
-/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. Operations of `begin_…`
-/// functions are submitted at the end of the group, and run asynchronously until `is_ready`. Not thread-safe.
+/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. `end_group` submits the
+/// `begin_…` operations, which are asynchronous until `is_ready`. Not thread-safe.
 class Library {
  public:
   virtual ~Library() = default;
@@ -31,27 +30,27 @@ class Library {
 
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
-  /// Makes the current device member `number` of `size` members. `out` must not move until it is ready.
+  /// Joins the current device as member `number` of `size`. `out` must not move until it is ready.
   virtual void begin_joining(Member& out, const Id& id, int size, int number) = 0;
-  /// Sums in place, over all members.
+  /// In-place sum over all members.
   virtual void begin_sum(Member member, void* array, std::size_t count, Type type, StreamView stream) = 0;
   virtual void begin_broadcast(Member member, void* array, std::size_t bytes, int root,
                                StreamView stream) = 0;
 
-  /// True once the device has joined, or the operation is on its stream.
+  /// Whether the device has joined, or the operation is on its stream.
   [[nodiscard]] virtual bool is_ready(Member member) = 0;
-  /// Leaves the communicator (if not null) without waiting for other members, even during an operation.
+  /// Leaves the communicator, even during an operation, without waiting for other members. `member` may be
+  /// null.
   virtual void leave(Member member) noexcept = 0;
 };
 
-/// "2.28.9" for 22809.
 [[nodiscard]] inline std::string readable(int version) {
   return std::to_string(version / 10000) + '.' + std::to_string(version / 100 % 100) + '.' +
          std::to_string(version % 100);
 }
 
-/// Opens libnccl.so.2. Throws `Error(device_absent)` with the reason if it is not part of the build, not
-/// installed, or too old.
+/// Opens libnccl.so.2. Throws `Error(device_absent)` if NCCL is not part of the build, not installed, or too
+/// old.
 [[nodiscard]] std::unique_ptr<Library> open();
 
 }  // namespace tessera::nccl

@@ -16,10 +16,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Timeout of the initialisation of the communicator.
+/// Timeout of the communicator's initialisation.
 constexpr std::chrono::milliseconds longest_joining = std::chrono::minutes(2);
 
-/// A group of calls; the destructor ends it if a call fails.
+/// RAII group of NCCL calls. The destructor ends the group if a call throws.
 class Group {
  public:
   explicit Group(nccl::Library& library) : library_(library) { library_.begin_group(); }
@@ -28,7 +28,7 @@ class Group {
     try {
       library_.end_group();
     } catch (const Error&) {
-      // Report the error of the failed call, not the error of ending the group.
+      // The exception of the failed call is more useful.
     }
   }
   Group(const Group&) = delete;
@@ -110,8 +110,7 @@ NcclPath::~NcclPath() {
 }
 
 void NcclPath::leave() noexcept {
-  // All operations have completed on all ranks. So abort the communicator: unlike its collective destruction,
-  // that does not wait for other ranks.
+  // Aborts the communicator, which, unlike its collective destruction, does not wait for other ranks.
   if (!library_) return;
   std::shared_ptr<void> kept;
   try {
@@ -151,7 +150,7 @@ void NcclPath::join() {
       failure = failure_of("nccl", 0, {});
     }
   }
-  on_each_device(parts_, "nccl", failure, [](int, DeviceContext&) {});  // opens devices that are not open
+  on_each_device(parts_, "nccl", failure, [](int, DeviceContext&) {});  // opens the devices
   if (agree("the opening of NCCL", failure)) return;
   if (reason_ = difference_of_versions(); !reason_.empty()) return;
 

@@ -19,7 +19,7 @@ void Attempt::device_failed(Verdict::Failure failure) noexcept {
   try {
     device_failures_.push_back(failure);
   } catch (const std::bad_alloc&) {
-    // Out of memory: the exception is not kept, but the rank still votes, which needs no memory.
+    // Out of memory: drops this failure. The vote needs no memory.
   }
   if (!ok()) return;
   ballot_.outcome = Outcome::device_failed;

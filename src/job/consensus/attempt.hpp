@@ -13,8 +13,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// An error of the program that a fallback to the CPU cannot repair: an `Error(usage)` on every rank,
-/// whichever rank caused it.
+/// A usage error on any rank. Every rank throws an `Error(usage)`, because a fallback to the CPU would not
+/// help.
 class Misuse : public Error {
  public:
   explicit Misuse(const std::string& message) : Error(ErrorCode::usage, message) {}
@@ -23,11 +23,11 @@ class Misuse : public Error {
 inline constexpr const char* thread_was_ended =
     "a function that the job called ended its thread (pthread_exit, or cancelled): return from it, or throw";
 
-/// The first failure of this rank in a pass, kept for the vote. Recording a failure does not throw, so that
-/// the rank reaches the vote in any case.
+/// The first failure of this rank in a pass, for the vote. Recording does not throw, so that the rank always
+/// reaches the vote.
 class Attempt {
  public:
-  /// Runs `work` unless a failure was recorded. An exception of `work` is fatal for the pass.
+  /// Runs `work` unless a failure was recorded. Records an exception as fatal.
   template <class Work>
   void run(Work&& work) {
     if (!ok()) return;
@@ -39,9 +39,8 @@ class Attempt {
   }
 
   void fatal(std::exception_ptr thrown) noexcept;
-  /// Records a device failure. The vote gets the first one that was recorded.
+  /// The vote gets the first recorded failure.
   void device_failed(Verdict::Failure failure) noexcept;
-  /// Records that a stop request cut the work short.
   void cut_short() noexcept {
     if (ok()) ballot_.outcome = Outcome::stopped;
   }
@@ -52,9 +51,9 @@ class Attempt {
     return device_failures_;
   }
 
-  /// Ends a pass, or the set-up, by the decision of the vote. For `fatal` and `misuse`, a rank with an
-  /// exception rethrows it; the others throw `Error(job_fault)` or `Error(usage)`, which names the rank that
-  /// failed in `what`. For `disagreement`, throws `Error(usage)` with the text `differs` and the difference.
+  /// Throws what the vote decided. For `fatal` and `misuse`, a rank with an exception rethrows it; other
+  /// ranks throw `Error(job_fault)` or `Error(usage)` with the name of the failed rank and `what`. For
+  /// `disagreement`, throws `Error(usage)` with `differs` and the difference.
   [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:
@@ -63,9 +62,9 @@ class Attempt {
   std::exception_ptr thrown_;
 };
 
-/// The message of a failure in `what`, the same on all ranks: "rank 1 (node7) failed in pass 3: …".
+/// The message, equal on all ranks: "rank 1 (node7) failed in pass 3: …".
 [[nodiscard]] std::string failure_in(const std::string& what, const Ballot& decided);
-/// True for a `Misuse`, and for a collective call on a thread that must not make one.
+/// True for `Misuse` and `WrongThread`.
 [[nodiscard]] bool is_misuse(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace TESSERA_NAMESPACE

@@ -28,7 +28,7 @@ static_assert(std::atomic<SimpleHandler>::is_always_lock_free);
 static_assert(std::atomic<InfoHandler>::is_always_lock_free);
 static_assert(std::atomic<pthread_t>::is_always_lock_free);
 
-/// Maximum length of a chain of handlers of one signal; further handlers share the last level.
+/// Maximum number of an application's handlers per signal; further handlers share the last level.
 constexpr int max_levels = 8;
 
 [[nodiscard]] SimpleHandler simple_handler_of(const Action& action) noexcept {
@@ -39,28 +39,28 @@ constexpr int max_levels = 8;
   return (action.sa_flags & SA_SIGINFO) != 0 ? action.sa_sigaction : nullptr;
 }
 
-/// A handler of the application, in one of the two forms of sigaction(2), or none.
+/// A handler of the application, in one of the two forms of sigaction(2); both null: none.
 struct Level {
   std::atomic<SimpleHandler> simple_handler = nullptr;
   std::atomic<InfoHandler> info_handler = nullptr;
-  std::atomic<int> before = 0;         ///< the level that was installed before; -1: none
-  std::atomic<pthread_t> inside = {};  ///< the thread that is running the handler
-  Action action{};                     ///< the handler as the application installed it
+  std::atomic<int> before = 0;         ///< the previous level; -1: none
+  std::atomic<pthread_t> inside = {};  ///< the thread that runs the handler
+  Action action{};                     ///< the application's action
 
   [[nodiscard]] bool calls(const Action& other) const noexcept {
     return simple_handler == simple_handler_of(other) && info_handler == info_handler_of(other);
   }
 };
 
-/// The handlers of one signal that the application has installed in place of ours, in order. Each has its own
-/// catcher, a function that calls the handler. The next handler finds this catcher as its predecessor, and
-/// reaches the right handler by it, whatever was installed since.
+/// The application's handlers of one signal, in order of installation. Each level has its own catcher, our
+/// function that calls the level's handler. A later handler that calls its predecessor thus reaches the right
+/// level.
 struct Chain {
   std::array<Level, max_levels> levels;
   int used = 0;
   std::atomic<bool> is_caught = false;
 
-  /// The level of a handler that was found in place of the handler of level `before`; new if unknown.
+  /// The level of a handler that replaced level `before`; a new level for an unknown handler.
   [[nodiscard]] int add(const Action& found, int before) noexcept {
     int level = 0;
     while (level < used && !at(level).calls(found)) ++level;
@@ -76,8 +76,8 @@ struct Chain {
   }
   [[nodiscard]] Level& at(int level) noexcept { return levels.at(static_cast<std::size_t>(level)); }
 
-  /// Whether the application handles or ignores the signal at this level or below: then the application
-  /// decides what a second signal does.
+  /// Whether the application handles or ignores the signal at this level or below. If so, a second signal
+  /// does not terminate.
   [[nodiscard]] bool is_handled(int level) noexcept {
     for (; level >= 0; level = at(level).before) {
       if (at(level).simple_handler != nullptr || at(level).info_handler != nullptr) return true;
@@ -91,7 +91,7 @@ struct Chain {
     const pthread_t me = pthread_self();
     Action in_place{};
     (void)sigaction(signal, nullptr, &in_place);
-    // Skip a handler that the application installed twice: it is its own predecessor, and would call itself.
+    // Skips a handler that is installed twice, which would call itself as its own predecessor.
     while (level >= 0 && (at(level).inside == me || at(level).calls(in_place))) level = at(level).before;
     if (level < 0) return;
     Level& handler = at(level);
@@ -102,10 +102,10 @@ struct Chain {
   }
 };
 
-// Global, since signal handlers are process-wide and can access globals only.
+// Global, because signal handlers can access only globals.
 std::atomic<int> caught_signal = 0;
 std::atomic<bool> handlers_are_installed = false;
-std::atomic<std::int64_t> first_request_ns = 0;  // when the first SIGTERM or SIGINT arrived
+std::atomic<std::int64_t> first_request_ns = 0;  // time of the first SIGTERM or SIGINT
 std::array<Chain, NSIG> chains;
 
 [[nodiscard]] Chain& chain_of(int signal) noexcept {
@@ -119,8 +119,8 @@ std::int64_t now_ns() noexcept {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-/// Whether this is a second request to terminate. Two signals within a second count as one request: Slurm and
-/// its srun both send one.
+/// Whether this is a second request to terminate. Signals within a second count as one request, because Slurm
+/// and srun both send one.
 bool is_repeated(int signal) noexcept {
   if (signal != SIGTERM && signal != SIGINT) return false;
   std::int64_t first = 0;
@@ -128,7 +128,6 @@ bool is_repeated(int signal) noexcept {
   return !first_request_ns.compare_exchange_strong(first, now) && now - first > 1'000'000'000;
 }
 
-/// Terminates by the default action of the signal.
 void terminate_by(int signal) noexcept {
   (void)::signal(signal, SIG_DFL);
   sigset_t only;
@@ -155,9 +154,9 @@ constexpr std::array<InfoHandler, max_levels> make_catchers(std::integer_sequenc
 }
 constexpr auto catchers = make_catchers(std::make_integer_sequence<int, max_levels>());
 
-/// The level whose catcher is installed, by us or by an application that restored it; -1: none.
+/// The level whose catcher is installed; -1: none.
 int own_level(const Action& now) noexcept {
-  // `signal` returns and installs our function as a handler with one argument.
+  // An application that uses signal(2) restores our function as a handler with one argument.
   using Any = void (*)();
   // NOLINTBEGIN(*-reinterpret-cast)
   const Any there = (now.sa_flags & SA_SIGINFO) != 0 ? reinterpret_cast<Any>(now.sa_sigaction)
@@ -222,7 +221,7 @@ void SignalHandlers::reinstall(int rank) {
   }
 }
 
-/// Installs our catcher, which calls the application's handler.
+/// Installs our catcher, which calls the handler that is installed now.
 bool SignalHandlers::install(Installed& installed) noexcept {
   Action found{};
   if (sigaction(installed.signal, nullptr, &found) != 0) return false;
@@ -247,7 +246,7 @@ void SignalHandlers::restore() noexcept {
   for (auto last = installed_.rbegin(); last != installed_.rend(); ++last) {
     Chain& chain = chain_of(last->signal);
     Action now{};
-    // Keep a handler that the application installed since the last check.
+    // Keeps a handler that the application installed after the last check.
     const int own = sigaction(last->signal, nullptr, &now) == 0 ? own_level(now) : -1;
     if (own >= 0) sigaction(last->signal, &chain.at(own).action, nullptr);
     chain.is_caught = false;

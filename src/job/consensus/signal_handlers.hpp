@@ -10,10 +10,10 @@
 namespace TESSERA_NAMESPACE {
 
 /// Catches signals during its lifetime: sets a flag, and calls the application's handler. Only one object can
-/// exist at a time, since handlers are process-wide.
+/// exist at a time, because handlers are process-wide.
 ///
-/// If the application installs another handler meanwhile, `reinstall` finds it and chains it like the first.
-/// That handler may call the handler that it replaced, which is ours, even after this object is destroyed.
+/// If the application replaces our handler, `reinstall` chains the new one. The new handler may call ours,
+/// which it replaced, even after this object is destroyed.
 class SignalHandlers {
  public:
   /// Throws `Error(usage)` for a signal that cannot be caught, or if another object catches signals.
@@ -23,17 +23,17 @@ class SignalHandlers {
   SignalHandlers(const SignalHandlers&) = delete;
   SignalHandlers& operator=(const SignalHandlers&) = delete;
 
-  /// The first caught signal; 0: none.
+  /// 0: none.
   [[nodiscard]] int caught() const noexcept;
 
-  /// Chains handlers that the application has installed in place of ours, and prints one message per signal.
-  /// Cost: a system call for each signal.
+  /// Reinstalls our handlers if the application has replaced them, and prints one message per signal. Cost: a
+  /// system call per signal.
   void reinstall(int rank);
 
  private:
   struct Installed {
     int signal = 0;
-    int level = -1;  ///< level of the installed catcher
+    int level = -1;  ///< level of the installed handler
     bool was_replaced = false;
   };
 
@@ -44,7 +44,6 @@ class SignalHandlers {
   std::vector<Installed> installed_;
 };
 
-/// The name of a signal: "SIGUSR1".
 [[nodiscard]] std::string name_of_signal(int signal);
 
 }  // namespace TESSERA_NAMESPACE

@@ -22,8 +22,7 @@ namespace {
 using Access = mpi::detail::CommunicatorAccess;
 using Clock = std::chrono::steady_clock;
 
-/// Minimum time between checks that the signal handlers are still installed: keeps the cost of the system
-/// calls negligible.
+/// Minimum time between checks of the signal handlers, so that the cost of system calls is negligible.
 constexpr std::chrono::milliseconds check_interval{10};
 
 StopOptions checked(StopOptions options) {
@@ -40,7 +39,7 @@ struct StopRequest::State {
     begin(chosen);
   }
 
-  /// *Collective.* Checks the options and installs the handlers; throws on every rank if one rank fails.
+  /// *Collective.* Throws on every rank if one rank fails.
   void begin(const StopOptions& chosen) {
     const mpi::Purpose purpose(comm, "the making of the stop request");
     together(comm, [&] {
@@ -50,7 +49,7 @@ struct StopRequest::State {
     });
   }
 
-  /// The cause of a request on this rank; empty if there is none.
+  /// Empty if there is no request on this rank.
   [[nodiscard]] std::string own_cause() const {
     const std::string here = " on rank " + std::to_string(comm.rank());
     if (const int signal = handlers->caught(); signal != 0) return name_of_signal(signal) + here;
@@ -60,7 +59,7 @@ struct StopRequest::State {
     }
     return time_is_up() ? "the time limit of " + mpi::detail::seconds(options.time_limit) : std::string();
   }
-  /// Reinstalls the signal handlers if the application has replaced them, at most once per interval.
+  /// Calls `reinstall` at most once per interval.
   void check_handlers() {
     const auto now = Clock::now();
     if (now < next_check) return;
@@ -78,9 +77,9 @@ struct StopRequest::State {
   Clock::time_point start = Clock::now();
   Clock::time_point next_check = start;
   mutable std::mutex mutex;
-  std::string requested;  // cause given by the application; guarded by `mutex`
+  std::string requested;  // the application's cause; guarded by `mutex`
   mutable std::atomic<bool> made = false;
-  bool spread = false;  // whether this rank has notified the others, or was notified
+  bool spread = false;  // whether this rank has sent or received the alarm
   bool agreed = false;
   std::string cause;
 };
@@ -110,7 +109,7 @@ void StopRequest::poll() {
   Access::require_usable(state.comm);
   state.check_handlers();
   if (state.spread || state.agreed) return;
-  // Do not pass the alarm on: the rank with the request has sent it to all ranks.
+  // Does not forward the alarm, because the rank with the request has notified all ranks.
   if (state.alarm.rang()) {
     state.made = true;
     state.spread = true;

@@ -16,10 +16,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The part of an exception that the other ranks get.
+/// An exception as sent to other ranks.
 struct Report {
   ErrorCode code = ErrorCode::job_fault;
-  /// Whether `reason` is the message of an `Error`, clear without the rank's name.
+  /// True for an `Error`, whose message needs no name of a rank.
   bool names_its_cause = false;
   std::string reason;
 };
@@ -36,7 +36,7 @@ Report report_of(const std::exception_ptr& thrown) {
   }
 }
 
-/// The message of `report`; only the reason if memory is short.
+/// Only the reason if memory is short.
 std::string message_of(Report report, const mpi::Communicator& comm, const std::string& purpose) {
   try {
     if (!purpose.empty())

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The part of the verdict about a load imbalance; empty below 1.1, rounded to one decimal.
+/// Empty if the imbalance is below 1.1, rounded to one decimal.
 std::string imbalance_of(const Verdict& verdict) {
   if (verdict.imbalance < 1.05) return {};
   std::array<char, 32> times{};
@@ -20,18 +20,15 @@ std::string imbalance_of(const Verdict& verdict) {
          times.data() + " times an even share)";
 }
 
-/// The part of the verdict about GPUs driven by several ranks.
 std::string shares_of(const Verdict& verdict) {
   return verdict.shares == 0 ? std::string() : " in " + base::pluralised(verdict.shares, "share");
 }
 
-/// The part of the verdict about hosts that compute in addition to devices.
 std::string hosts_of(const Verdict& verdict) {
   if (verdict.hosts == 0) return {};
   return " and " + base::pluralised(verdict.hosts, "host");
 }
 
-/// The part of the verdict about devices that were left out.
 std::string exclusion_of(const Verdict& verdict) {
   if (verdict.excluded.empty()) return {};
   const auto count = verdict.excluded.size();

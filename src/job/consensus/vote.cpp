@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The order of ballots: the more severe outcome first, then the lower rank.
+/// Sort key of ballots: severity, then rank.
 std::int64_t key_of(Outcome outcome, int rank) {
   if (outcome == Outcome::success) return std::numeric_limits<std::int64_t>::max();
   return (static_cast<std::int64_t>(outcome) << 32) | rank;
@@ -34,7 +34,7 @@ std::string packed(const Verdict::Failure& failure) {
          '\n' + one_line(failure.reason);
 }
 
-/// A failure packed for a broadcast; without its texts if memory is short.
+/// Packs a failure for a broadcast, without texts if memory is short.
 std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   try {
     return packed(failure);
@@ -43,7 +43,6 @@ std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   }
 }
 
-/// The next failure in `lines`; empty at the end.
 std::optional<Verdict::Failure> next_failure(std::istream& lines, int rank, const Inventory& inventory) {
   std::string device;
   if (!std::getline(lines, device)) return std::nullopt;
@@ -64,7 +63,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The lines of `text` that `other` does not have, as a list.
 std::string differing_lines(const std::string& text, const std::string& other) {
   const auto others = lines_of(other);
   std::string apart;
@@ -90,7 +88,7 @@ std::string difference_of(const std::vector<std::string>& texts, const Inventory
 }  // namespace
 
 std::int64_t signature_of(std::initializer_list<std::int64_t> values) noexcept {
-  // Each step is a bijection, both of the value and of the state.
+  // Each step is a bijection of the value and of the state.
   std::uint64_t hash = 0x9e3779b97f4a7c15u;
   for (const std::int64_t value : values) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(value));
   return static_cast<std::int64_t>(hash);
@@ -104,7 +102,7 @@ BallotBox::BallotBox(const mpi::Communicator& comm, StopRequest* stop) : comm_(c
 Ballot BallotBox::vote(const Ballot& mine, std::int64_t signature, const Inventory& inventory,
                        const std::string& what, FunctionRef<std::string()> describe) {
   const mpi::Purpose purpose(comm_, what);
-  // The minima of a number and of its complement give the number's minimum and maximum over all ranks.
+  // The minimum of the complement is the complement of the maximum: one allreduce gives both.
   std::array<std::int64_t, 3> least = {key_of(mine.outcome, comm_.rank()), signature, ~signature};
   comm_.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
 

@@ -30,11 +30,11 @@ using Devices = std::deque<ExercisedDevice>;
 constexpr int timed_sums = 3;
 constexpr std::size_t rank_sum_count = std::size_t{1} << 19;
 
-/// The rates of a device that are compared with those of similar devices.
+/// The rates that are compared between similar devices.
 constexpr std::array rates = {&DeviceExercise::to_device, &DeviceExercise::from_device,
                               &DeviceExercise::memory, &DeviceExercise::arithmetic};
 
-/// Seconds of `work` on the slowest rank; all ranks start together.
+/// *Collective.* Seconds of `work` on the slowest rank, after a barrier.
 double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> work) {
   comm.barrier();
   const auto start = std::chrono::steady_clock::now();
@@ -42,8 +42,8 @@ double seconds_on_slowest(const mpi::Communicator& comm, FunctionRef<void()> wor
   return comm.allreduce(seconds_since(start), mpi::Reduction::max);
 }
 
-/// Runs `work` for each device of this rank that has not failed. Another thread than the caller runs it, so
-/// that the caller's current CUDA context does not change.
+/// Runs `work` for each device of this rank that has not failed, on another thread, so that the caller's
+/// current CUDA context does not change.
 void for_each_sound(Job& job, Devices& devices, FunctionRef<void(ExercisedDevice&)> work) {
   job.run_alive([&] {
     for (ExercisedDevice& device : devices) {
@@ -65,7 +65,7 @@ bool all_sound(const mpi::Communicator& comm, const Devices& devices) {
 
 void work_on_devices(Job& job, Devices& devices) {
   const bool any_cuda = !std::ranges::all_of(job.inventory().devices(), &InventoryDevice::has_host_memory);
-  if (any_cuda) (void)job.compile(exercise_source());  // failures are reported where the kernel is loaded
+  if (any_cuda) (void)job.compile(exercise_source());  // `open` reports failures
   const Thrown thrown = run_timed(
       job.comm(), devices.size(), [&](std::size_t i) { devices[i].open(); },
       [&](std::size_t i) { devices[i].measure(); }, [&] { job.comm().alive(); });
@@ -73,7 +73,7 @@ void work_on_devices(Job& job, Devices& devices) {
     if (thrown[i]) devices[i].failed(thrown[i]);
 }
 
-/// Sums arrays over the devices repeatedly: element i of device d (numbered from 1) begins as (i + 1) d.
+/// *Collective.* Sums arrays over the devices: element i of device d (from 1) is initially (i + 1) d.
 ExercisedSum sum_over_devices(Job& job, Devices& devices) {
   ExercisedSum sum;
   const auto all = job.inventory().devices();
@@ -83,7 +83,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
     sum.reason = "a device has failed";
   if (!sum.reason.empty()) return sum;
 
-  // The device with the least memory limits the length of the arrays.
+  // All arrays have the length that the device with the least memory allows.
   auto least = std::numeric_limits<std::int64_t>::max();
   for (const ExercisedDevice& device : devices)
     least = std::min(least, static_cast<std::int64_t>(device.count()));
@@ -121,7 +121,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
   return sum;
 }
 
-/// Sums i + r over the ranks r: an exact sum.
+/// *Collective.* Sums i + r over the ranks r, which is exact.
 ExercisedSum sum_over_ranks(const mpi::Communicator& comm) {
   std::vector<double> summand(rank_sum_count);
   std::vector<double> values;
@@ -152,7 +152,7 @@ ExercisedSum sum_over_ranks(const mpi::Communicator& comm) {
   return sum;
 }
 
-/// Watches the rank's devices for Xid errors; null if none is a GPU.
+/// Null if no device is a GPU.
 std::unique_ptr<detail::XidWatch> watch_of(const DevicePool& pool) {
   std::vector<DeviceInfo> infos(pool.size());
   for (const DevicePool::Entry& entry : pool) infos[static_cast<std::size_t>(entry.claim_index)] = entry.info;
@@ -160,7 +160,7 @@ std::unique_ptr<detail::XidWatch> watch_of(const DevicePool& pool) {
   return std::make_unique<detail::XidWatch>(infos);
 }
 
-/// Marks devices with an error in the driver's log as failed, even if their results are right.
+/// Devices with Xid errors count as failed, even if their results are right.
 void record_xids(detail::XidWatch& watch, Devices& devices) {
   const auto numbers = watch.take();
   for (std::size_t i = 0; i < devices.size(); ++i)
@@ -168,7 +168,7 @@ void record_xids(detail::XidWatch& watch, Devices& devices) {
       devices[i].failed("the driver logs Xid " + std::to_string(number));
 }
 
-/// The failures of the devices that the job has left out and its inventory does not list.
+/// The failures of excluded devices that the inventory does not list.
 std::vector<Verdict::Failure> left_out_of(const Job& job) {
   std::vector<Verdict::Failure> failures = job.last_verdict().excluded;
   std::erase_if(failures, [&](const Verdict::Failure& failure) {
@@ -179,7 +179,7 @@ std::vector<Verdict::Failure> left_out_of(const Job& job) {
   return failures;
 }
 
-/// *Collective.* GPUs that drivers cannot read, each listed once, although all ranks of a node see it.
+/// *Collective.* GPUs that drivers cannot query, once per node.
 std::vector<std::string> broken_on_nodes(const mpi::Communicator& comm, const Inventory& inventory,
                                          const std::vector<std::string>& here) {
   std::set<std::pair<int, std::string>> of_nodes;
@@ -197,7 +197,7 @@ struct SentFindings : DeviceExercise {
   void members(const auto& to) { to(failure, open_seconds, to_device, from_device, memory, arithmetic); }
 };
 
-/// The findings of all ranks, in the order of the inventory.
+/// *Collective.* The findings of all ranks, in inventory order.
 std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Devices& devices) {
   std::vector<SentFindings> mine;
   for (const ExercisedDevice& device : devices) mine.push_back({device.found()});
@@ -207,8 +207,7 @@ std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Device
   return found;
 }
 
-/// Sets the medians over devices with the same name and number of sharers; for an even number of devices, the
-/// higher of the two middle rates.
+/// Sets the medians over devices with equal name and number of sharers; of two middle rates, the higher one.
 void compare_with_peers(const Inventory& inventory, std::vector<DeviceExercise>& found) {
   std::map<std::pair<std::string, int>, std::vector<DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < found.size(); ++i) {

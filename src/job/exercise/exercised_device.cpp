@@ -15,14 +15,14 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Size of the copies: much larger than a device's caches.
+/// Much larger than a device's caches.
 constexpr std::int64_t bytes_on_device = std::int64_t{128} << 20;
 constexpr std::size_t numbers_on_host = 1024;
-/// Number of distinct values in the data: a prime, so that no stride of the hardware repeats the same values.
+/// A prime, so that no stride of the hardware repeats the same values.
 constexpr std::size_t distinct_numbers = 1021;
 constexpr int rounds = 1024;
 constexpr double parameter = 1.9;
-/// Number of copies within a device that are timed together: a single one would mostly measure latency.
+/// Device-to-device copies that are timed together, because the time of a single one is mostly latency.
 constexpr int copies_within = 16;
 constexpr int timed_runs = 3;
 
@@ -30,13 +30,11 @@ double starting_number(std::size_t i) {
   return static_cast<double>(i % distinct_numbers + 1) / (distinct_numbers + 1);
 }
 
-/// The host's version of the kernel.
 double iterated(double x) {
   for (int k = 0; k < rounds; ++k) x = std::fma(-x, x, parameter);
   return x;
 }
 
-/// Bytes per second of double-data-rate memory.
 double specified_bandwidth(const DeviceInfo& device) {
   return 2e6 * device.memory_clock_mhz * device.memory_bus_bits / 8;
 }

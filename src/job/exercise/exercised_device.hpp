@@ -17,44 +17,41 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The kernel of an exercise: iterates a chaotic map on distinct numbers, so that a single wrong bit changes
-/// the result.
+/// The kernel iterates a chaotic map on distinct numbers, so that a single wrong bit changes the result.
 [[nodiscard]] ModuleSource exercise_source();
-/// The correct result of the kernel for each number.
 [[nodiscard]] std::vector<double> exercise_results();
 
-/// The exercise of one device. Memory is allocated by `open` and freed with this object.
+/// The exercise of one device. `open` allocates memory, the destructor frees it.
 class ExercisedDevice {
  public:
-  /// `device` is its index among the rank's claimed devices. The arguments must outlive this object.
+  /// `device` is an index among the rank's claimed devices. The arguments must outlive this object.
   ExercisedDevice(Job& job, const fault::Faults& faults, const std::vector<double>& results, int device);
 
-  /// On the device's own thread: opens the device, and runs the work once. Throws any failure.
+  /// On the device's thread: opens the device and warms up. Throws on failure.
   void open();
-  /// On the same thread: runs the work, and measures its rates.
+  /// On the device's thread: measures the rates. Throws on failure.
   void measure();
-  /// Records the failure of `open` or `measure`, with its stage.
+  /// Records an exception of `open` or `measure`, with the stage.
   void failed(const std::exception_ptr& thrown);
-  /// Records a further failure.
   void failed(const std::string& failure);
 
-  /// The device's array for the sum over devices, and its number of elements.
+  /// The device's array for the sum over devices.
   [[nodiscard]] std::int64_t* summand() const noexcept { return static_cast<std::int64_t*>(to_.data()); }
   [[nodiscard]] std::size_t count() const noexcept { return host_.size_bytes() / sizeof(double); }
-  /// Sets element i of the array to (i + 1) `factor`.
+  /// Sets element i of the array to (i + 1) * factor.
   void write_summand(std::uint64_t factor);
-  /// Checks that element i of the first `count` is (i + 1) `factor`.
+  /// Throws unless element i of the first `count` is (i + 1) * factor.
   void check_sum(std::uint64_t factor, std::size_t count);
 
   [[nodiscard]] const DeviceExercise& found() const noexcept { return found_; }
 
  private:
-  /// Runs the copies to the device, within it and back, with the kernel in between.
+  /// Host-to-device, device-to-device and device-to-host copies, and the kernel.
   void run(DeviceExercise& found);
-  /// Times the work that `submit` submits, up to its completion, and keeps the best rate.
+  /// Times the submitted work until it completes, and keeps the best rate.
   void time(ExerciseRate& rate, double amount, FunctionRef<void()> submit);
   void compute();
-  /// Throws unless each of the first `count` elements i on the host is `right(i)`.
+  /// Throws unless element i of the first `count` on the host is `right(i)`.
   template <class T, class Right>
   void check(std::size_t count, const Right& right);
   template <class T>
@@ -71,8 +68,8 @@ class ExercisedDevice {
   DeviceContext* context_ = nullptr;
   KernelView kernel_;
   PinnedMemory host_;
-  MemoryLease from_;  ///< source, on the device
-  MemoryLease to_;    ///< destination, on the device
+  MemoryLease from_;
+  MemoryLease to_;
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -54,7 +54,6 @@ std::string names_of_stages() {
   return names;
 }
 
-/// Removes `prefix` from the front of `text`; returns whether it was there.
 bool skip(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());

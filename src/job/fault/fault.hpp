@@ -10,10 +10,9 @@
 ///
 ///     TESSERA_FAULT="bind@rank1.device0, throw@rank*:pass2"
 ///
-/// Each entry, separated by `,`, is `stage@rankR[.deviceD][:passN]`. R may be `*`, every rank; an entry
-/// without a device applies to every device, an entry without a pass to every pass. Devices are indices among
-/// the rank's claimed devices (for probe, among the devices that it sees); passes of a job are numbered from
-/// 1. A build without TESSERA_ENABLE_FAULTS ignores the variable.
+/// Entries have the form `stage@rankR[.deviceD][:passN]`. R may be `*`; without a device or pass, an entry
+/// applies to all. D is an index among the rank's claimed devices (for probe, its visible devices); passes of
+/// a job are numbered from 1. A build without TESSERA_ENABLE_FAULTS ignores the variable.
 namespace tessera::fault {
 
 enum class Stage {
@@ -22,21 +21,21 @@ enum class Stage {
   score,      ///< the timed run of a device fails (`ScoreModel::measured`)
   bind,       ///< a tile's thread cannot be bound
   allocate,   ///< a tile's memory cannot be allocated
-  throwing,   ///< "throw": the tile function throws, after it has written
+  throwing,   ///< "throw": the tile function throws after it has written
   lost,       ///< the data of arrays cannot be copied from the device
-  failing,    ///< "fail": the tile function calls `Tile::fail`, after it has written
+  failing,    ///< "fail": the tile function calls `Tile::fail` after it has written
   nccl,       ///< the rank cannot open NCCL
   wrong,      ///< an exercise gets a wrong result
   slow,       ///< an exercise takes four times as long
-  vote_late,  ///< "vote-late": the rank comes late to the vote; `device` is ignored
+  vote_late,  ///< "vote-late": the rank votes late; `device` is ignored
   stop,       ///< the rank is stopped by SIGSTOP at the start of the pass
   signal,     ///< the rank sends itself SIGUSR1 at the start of the pass
   kill,       ///< the rank is killed by SIGKILL at the start of the pass
-  // For the following stages, `pass` is the number of the save of a checkpoint, from 1.
+  // Below, `pass` is the number of the checkpoint's save, from 1.
   checkpoint_write,  ///< "checkpoint-write": the writer is killed with half of the state written
   checkpoint_swap,   ///< "checkpoint-swap": the writer is killed with both the new and the old state
   checkpoint_full,   ///< "checkpoint-full": the disk is full
-  // For the following stage, `pass` is the number of the call that changes a file of the checkpoint, from 1.
+  // Below, `pass` is the number of the system call that changes a file of the checkpoint, from 1.
   checkpoint_step,  ///< "checkpoint-step": the writer is killed before call number `pass`
 };
 
@@ -59,19 +58,18 @@ class Injected : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The fault points of one rank.
 class Faults {
  public:
   Faults() = default;
   Faults(std::vector<Point> points, int rank);
 
-  /// The fault points of TESSERA_FAULT. Throws like `parse`.
+  /// Reads TESSERA_FAULT. Throws like `parse`.
   [[nodiscard]] static Faults from_environment(int rank);
 
-  /// Whether a fault point is hit. `device` is empty for stages without a device.
+  /// `device` is empty for stages without a device.
   [[nodiscard]] bool hit(Stage stage, std::optional<int> device, int pass) const noexcept;
 
-  /// Throws `Injected` naming the stage if the point is hit.
+  /// Throws `Injected` with the stage's name if `hit`.
   void throw_if_hit(Stage stage, int device, int pass) const;
 
  private:

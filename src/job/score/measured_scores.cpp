@@ -23,7 +23,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A device that is timed. Between warm-up and end only its own thread accesses it.
+/// A timed device. Only its own thread accesses it between warm-up and end.
 struct Timed {
   explicit Timed(const DeviceInfo& info) : context(info), buffers(make_upstream(context)) {}
 
@@ -48,19 +48,19 @@ class TimedRun {
     if (runs()) (void)run();
   }
 
-  /// Runs the work once; returns the seconds per unit.
+  /// Runs the work once. Returns seconds per unit.
   double time() {
     if (!runs()) return simulated_seconds();
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t units = run();
-    // The clock may not have advanced during a short run.
+    // The clock may not advance during a short run.
     return std::max(seconds_since(start), 1e-9) / static_cast<double>(units);
   }
 
  private:
   [[nodiscard]] bool runs() const { return !claimed_.info.simulated || options_.measure_on_host; }
 
-  /// The time per unit of a simulated device by its specification, multiplied by the number of sharers.
+  /// By specification, multiplied by the number of sharers.
   [[nodiscard]] double simulated_seconds() const {
     return claimed_.sharers / static_cast<double>(score(claimed_.info, ScoreModel::throughput));
   }
@@ -78,7 +78,7 @@ class TimedRun {
     return units;
   }
 
-  /// Runs the work once on each host thread, as in a pass; returns the number of units in all.
+  /// Runs the work once on each host thread. Returns the total number of units.
   std::int64_t run_on_host_threads() {
     std::atomic<std::int64_t> units = 0;
     (void)team_->for_each_block({0, threads_.host}, 1, [&](int thread, Range) {
@@ -117,7 +117,7 @@ class TimedRun {
   std::optional<HostTeam> team_;
 };
 
-/// Records a device's failure for the vote. A host's failure is fatal, since a job cannot leave out hosts.
+/// Records a device's failure for the vote. A host's failure is fatal, because a job cannot exclude hosts.
 void record_failure(Attempt& attempt, const ClaimedDevice& claimed, int device,
                     const std::exception_ptr& thrown) {
   if (claimed.info.host || is_misuse(thrown)) return attempt.fatal(thrown);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The kernels of `add_on_device`, compiled at run time, and by the host compiler in a test. Sums do not
-/// depend on the order of summands, so any thread may add any vectors.
+/// The kernels of `add_on_device`, compiled at run time, and for a test by the host compiler. Any thread may
+/// add any vectors, because sums do not depend on the order.
 #include <tessera/job/reproducible_sum_core.hpp>
 #include <tessera/version.hpp>
 
@@ -12,13 +12,12 @@ namespace TESSERA_NAMESPACE {
 
 inline constexpr int adder_threads = 256;  ///< threads of a block
 
-/// How the thread blocks of one step divide vectors of `width` elements. Each block adds a tile of columns
-/// over its own vectors: first each thread adds one column over every `rows`-th vector, then a tree adds the
-/// rows.
+/// Work division of one kernel launch. A thread block sums a tile of columns over its own vectors: each
+/// thread sums a column over every `rows`-th vector, then a tree sums the rows.
 struct AdderStep {
-  std::int64_t count = 0;   ///< number of vectors to add
+  std::int64_t count = 0;   ///< vectors to add
   std::int64_t width = 0;   ///< elements of a vector
-  std::int64_t blocks = 0;  ///< number of blocks for each tile of columns, and of resulting vectors
+  std::int64_t blocks = 0;  ///< thread blocks per tile of columns, and resulting vectors
   std::int32_t columns = 0;
   std::int32_t rows = 0;  ///< rows of threads in a block, a power of two
 };
@@ -30,7 +29,7 @@ constexpr void add_one(SumElement& sum, const SumElement& summand) {
   merge_into(sum, summand);
 }
 
-/// The sum of one thread's elements of the vectors `summands`: neighbouring threads read adjacent elements.
+/// One thread's sum. Neighbouring threads read adjacent elements (coalesced).
 template <class Summand>
 constexpr SumElement strided_sum(const AdderStep& step, const Summand* summands, std::int64_t tile,
                                  std::int64_t block, std::int32_t thread) {
@@ -48,7 +47,7 @@ constexpr void fold_rows(const AdderStep& step, SumElement* sums, std::int32_t r
   if (thread < rows * step.columns) merge_into(sums[thread], sums[thread + rows * step.columns]);
 }
 
-/// Stores the first row: a part of the block's resulting vector.
+/// Stores the first row, a tile of the block's resulting vector.
 constexpr void store_row(const AdderStep& step, const SumElement* sums, std::int64_t tile, std::int64_t block,
                          std::int32_t thread, SumElement* results) {
   const std::int64_t column = tile * step.columns + thread;
@@ -61,7 +60,7 @@ constexpr void store_row(const AdderStep& step, const SumElement* sums, std::int
 template <class Summand>
 __device__ void add_vectors(const tessera::AdderStep& step, const Summand* summands,
                             tessera::SumElement* results) {
-  // Raw memory, since shared memory has no constructors.
+  // Raw memory, because shared memory does not run constructors.
   __shared__ alignas(
       tessera::SumElement) unsigned char memory[tessera::adder_threads * sizeof(tessera::SumElement)];
   auto* const sums = reinterpret_cast<tessera::SumElement*>(memory);

@@ -11,31 +11,31 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Combines the values of blocks in a binary tree that depends only on the number of blocks of the job: see
-/// `Reducer`. A node of level k covers 2^k blocks, and begins at a multiple of 2^k. Siblings are combined as
-/// soon as both are present: contiguous blocks have at most two nodes per level.
+/// Combines the values of blocks in a binary tree that depends only on the job's number of blocks (see
+/// `Reducer`). A node of level k covers 2^k blocks from a multiple of 2^k on. Siblings are combined as soon
+/// as both exist, so contiguous blocks have at most two nodes per level.
 class BlockTree {
  public:
-  /// Replaces the value of some blocks by the combined value of these blocks and the blocks to their right.
+  /// Replaces `left` by the combination of `left` and `right`.
   using Combine = FunctionRef<void(void* left, const void* right)>;
 
-  /// For values of `value_bytes`, aligned to 16 bytes or less.
+  /// The alignment of values is at most 16 bytes.
   BlockTree(std::size_t value_bytes, Combine combine);
 
   void add(std::int64_t block, const void* value) { push({block, 0}, value); }
-  /// Adds the nodes of other trees, possibly of other ranks, with values of the same size, in any order.
+  /// Adds nodes of other trees, also of other ranks, in any order.
   void add(std::span<const std::span<const std::byte>> others);
-  /// The nodes in the order in which blocks were added, for sending to other ranks.
+  /// The nodes as bytes, for other ranks.
   [[nodiscard]] std::span<const std::byte> nodes() const noexcept {
     return {nodes_.data(), size_ * node_bytes_};
   }
 
-  /// The value of all blocks of the job, after all were added; null if there are none.
+  /// The combined value after all blocks were added; null without blocks.
   [[nodiscard]] const void* value();
 
  private:
   struct Node {
-    std::int64_t first;  ///< first block
+    std::int64_t first;
     std::int64_t level;
   };
   void push(Node added, const void* value);
@@ -44,7 +44,7 @@ class BlockTree {
   void combine_last_two();
 
   std::size_t value_bytes_;
-  std::size_t node_bytes_;  ///< bytes of a node, including its value, which follows it
+  std::size_t node_bytes_;  ///< bytes of a node and its value
   Combine combine_;
   std::vector<std::byte> nodes_;  ///< `size_` nodes, then unused capacity
   std::size_t size_ = 0;

@@ -19,11 +19,11 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Maximum number of columns of a tile: enough for neighbouring threads to read consecutive memory.
+/// Maximum tile width: a warp, for coalesced reads.
 constexpr std::int64_t most_columns = 32;
-/// Minimum number of summands of a thread: with fewer, another block does not pay.
+/// Minimum per thread: with fewer summands, another thread block does not pay.
 constexpr std::int64_t least_summands = 4;
-/// Maximum number of blocks: enough to saturate the memory bandwidth of any device.
+/// Enough to saturate the memory bandwidth of any device.
 constexpr std::int64_t most_blocks = 1024;
 
 /// Host and device compilers must agree on the layout of structures that are copied as bytes.
@@ -48,7 +48,7 @@ struct AdderKernels {
   KernelView merge;
 };
 
-/// The kernels; empty if they cannot be compiled.
+/// Empty if the kernels cannot be compiled.
 std::optional<AdderKernels> load_kernels(const BackendContext& context) {
   const ModuleSource source = adder_source();
   if (std::holds_alternative<CompileFailure>(context.modules->compile(source, context.capability))) return {};

@@ -12,11 +12,10 @@
 namespace TESSERA_NAMESPACE {
 
 [[nodiscard]] std::vector<NamedHeader> adder_files();
-/// The kernels `tessera_add` and `tessera_merge`.
 [[nodiscard]] ModuleSource adder_source();
 
-/// The steps that add `count` vectors of `width` doubles: the first adds doubles, each later one merges the
-/// sums of the step before, and the last leaves one vector.
+/// The launches that add `count` vectors of `width` doubles: the first adds doubles, later ones merge the
+/// sums of the previous launch, and the last leaves one vector.
 [[nodiscard]] std::vector<AdderStep> adder_steps(std::int64_t count, std::int64_t width);
 
 [[nodiscard]] constexpr std::int64_t adder_tiles(const AdderStep& step) {

@@ -17,7 +17,7 @@ void check_size(const char* what, std::size_t size, std::size_t expected) {
                                       " elements, but this sum needs " + std::to_string(expected));
 }
 
-/// `add_to` for the host, where an indexed bin is cheaper than a switch over four cases.
+/// `add_to` for the host, where indexing is cheaper than a switch over four cases.
 void add_on_host(SumElement& sum, double x) {
   const SumSlices slices = slices_of(x);
   const std::int32_t below = sum.top - slices.top;
@@ -28,13 +28,13 @@ void add_on_host(SumElement& sum, double x) {
   bin[2] += slices.low;
 }
 
-/// Number of elements that are tested for zero together.
+/// Elements per test for zeros.
 constexpr std::size_t run_of_zeros = 8;
 
 bool all_zero(std::span<const double> run) {
   std::uint64_t bits = 0;
   for (const double x : run) bits |= std::bit_cast<std::uint64_t>(x);
-  return bits << 1 == 0;  // zero of either sign
+  return bits << 1 == 0;  // +0 or -0
 }
 
 }  // namespace
@@ -107,8 +107,7 @@ void ReproducibleSum::allreduce(const mpi::Communicator& comm) {
   const std::int64_t others = comm.allreduce(count_, mpi::Reduction::sum) - count_;
   count_in(others);
 
-  // All ranks move each element's window to the job's highest one: equal bin indices are then equal
-  // positions.
+  // Aligns each element's window to the highest of all ranks, so that equal bin indices have equal exponents.
   std::transform(elements_.begin(), elements_.end(), tops_.begin(),
                  [](auto& element) { return element.top; });
   comm.allreduce(std::span(tops_), mpi::Reduction::max);

@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Lets a thread wait for work that it has given to other threads.
+/// Lets a thread wait for work of other threads.
 class Completion {
  public:
   /// Call after making `is_done()` true.
@@ -22,8 +22,8 @@ class Completion {
     done_.notify_one();
   }
 
-  /// Waits until `is_done()`, and runs the progress callback, if any, fifty times a second meanwhile. An
-  /// exception of the callback is rethrown at the end.
+  /// Waits until `is_done()`. Runs the progress callback, which may be null, fifty times a second; rethrows
+  /// its exception at the end.
   template <class IsDone>
   void wait(std::chrono::microseconds patience, const IsDone& is_done, FunctionRef<void()> progress) {
     if (is_over_within(patience, is_done)) return;
@@ -43,7 +43,7 @@ class Completion {
   }
 
  private:
-  /// A hundredth of the grace period in which other ranks expect a reply.
+  /// A hundredth of the watchdogs' grace period.
   static constexpr std::chrono::milliseconds progress_interval{20};
 
   std::mutex mutex_;

@@ -49,12 +49,12 @@ void for_each_device(WorkerThreads& threads, Thrown& thrown, FunctionRef<void(st
             thrown[i] = nullptr;
           } catch (...) {
             const std::exception_ptr now = std::current_exception();
-            if (!now) throw;  // the thread is being cancelled
+            if (!now) throw;  // thread cancellation
             thrown[i] = now;
           }
         },
         progress);
-  } catch (...) {  // too few threads granted by the system
+  } catch (...) {  // threads cannot be started
     std::ranges::fill(thrown, std::current_exception());
   }
 }
@@ -63,7 +63,7 @@ void drain(const DeviceContext& context, StreamView stream) noexcept {
   try {
     detail::ContextAccess::synchronize(context, stream);
   } catch (const Error&) {
-    // Report the function's own failure, not the failure to synchronize.
+    // The function's failure is reported instead.
   }
 }
 

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Keeps the exception of the earliest part that failed on any thread, so that the result does not depend on
-/// the number of threads. Thread-safe.
+/// Keeps the exception of the failed part with the lowest index, so that the result does not depend on the
+/// number of threads. Thread-safe.
 class EarliestFailure {
  public:
   void add(std::int64_t part, std::exception_ptr thrown) {
@@ -25,7 +25,7 @@ class EarliestFailure {
     any_ = true;
   }
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
-  /// Rethrows the exception, if there is one. Call after all threads are done.
+  /// Call after all threads are done.
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }

@@ -17,11 +17,11 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Counts the working threads, and admits no more once all work is taken: a thread that the kernel schedules
-/// too late finds the gate closed, and no other thread waits for it.
+/// Counts the working threads, and admits no more after all work is taken. A thread that the kernel schedules
+/// late finds the gate closed, so that nobody waits for it.
 class Gate {
  public:
-  /// Opens the gate, which must be closed and empty. `inside`: number of threads that are inside already.
+  /// The gate must be closed and empty. `inside`: initial number of threads inside.
   void open(std::uint32_t inside) noexcept { state_.store(is_open | inside, std::memory_order_release); }
 
   [[nodiscard]] bool enter() noexcept {
@@ -32,7 +32,7 @@ class Gate {
     return false;
   }
 
-  /// Leaves, and closes the gate, since the leaving thread found no more work. True if nobody is inside then.
+  /// Closes the gate, because the leaving thread found no more work. True if the gate is then empty.
   bool leave() noexcept {
     state_.fetch_and(~is_open, std::memory_order_relaxed);
     return state_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -59,8 +59,8 @@ struct HostTeam::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Calls `take_blocks(thread)` on at most `blocks` threads. Once a call returns, all blocks are taken: no
-  /// further thread begins, and `run` waits for the running ones.
+  /// Calls `take_blocks(thread)` on at most `blocks` threads. A call returns only after all blocks are taken;
+  /// then no further thread starts, and `run` waits for the running ones.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
     invited = start_first(static_cast<std::size_t>(
@@ -77,7 +77,7 @@ struct HostTeam::State {
         ParkedThread::host_patience, [&] { return gate.is_over(); }, progress);
   }
 
-  /// Leaves the gate, also if the thread is unwound by pthread_exit.
+  /// RAII, so that the thread leaves the gate even if pthread_exit unwinds it.
   class Leaving {
    public:
     explicit Leaving(State& state) : state_(state) {}
@@ -96,8 +96,8 @@ struct HostTeam::State {
     std::unique_ptr<ParkedThread> thread;
   };
 
-  /// Starts the threads among the first `wanted` that are not running, and returns the number of running
-  /// ones: a cgroup or ulimit may allow fewer, which then process all blocks.
+  /// Starts those of the first `wanted` threads that do not run, and returns the number that run. A cgroup or
+  /// ulimit may allow fewer, which then process all blocks.
   std::size_t start_first(std::size_t wanted) {
     for (std::size_t i = 0; i < wanted; ++i) {
       Helper& helper = threads[i];
@@ -133,7 +133,7 @@ struct HostTeam::State {
   FunctionRef<void(int)> work;
   alignas(64) Gate gate;
   Completion completion;
-  std::vector<Helper> threads;  // declared last, since they use the members above
+  std::vector<Helper> threads;  // last, because they use the members above
 };
 
 HostTeam::HostTeam(int threads, SharedFunction<void()> progress)
@@ -157,12 +157,13 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   const FunctionRef<void()> go_on = stop == nullptr ? base::check_of_thread() : nullptr;
 
   state.run(blocks, [&](int thread) {
-    // Blocks start in order, and each started block is completed, so the earliest failing block always runs.
+    // Blocks start in order, and every started block completes, so the failing block with the lowest index
+    // always runs.
     while (!failure.any() && !(stop != nullptr && stop->requested())) {
       const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
       if (taken >= blocks) return;
       const std::int64_t begin = range.begin + taken * block;
-      // Avoids the overflow of begin + block: the range may end near 2^63.
+      // Avoids overflow of begin + block if the range ends near 2^63.
       const std::int64_t end = range.end - begin > block ? begin + block : range.end;
       try {
         if (go_on) go_on();
@@ -170,7 +171,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
       } catch (...) {
         const std::exception_ptr thrown = std::current_exception();
         failure.add(taken, thrown ? thrown : std::make_exception_ptr(Misuse(thread_was_ended)));
-        if (!thrown) throw;  // the thread is being cancelled
+        if (!thrown) throw;  // thread cancellation
       }
       ended.fetch_add(1, std::memory_order_relaxed);
     }

@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The first number of a list, such as OMP_NUM_THREADS="8,2" for nested parallelism.
+/// OMP_NUM_THREADS may be a list, "8,2", for nested parallelism.
 std::optional<int> first_number(std::string_view list) {
   const auto number = base::parse_number<int>(base::trimmed(list.substr(0, list.find(',')), " \t\n"));
   return number && *number >= 1 ? number : std::nullopt;

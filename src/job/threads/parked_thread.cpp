@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE {
 
 ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<void()> work)
     : work_(std::move(work)) {
-  // In another program's process, asynchronous signals belong to that program's threads.
+  // In a host program's process, only its own threads receive asynchronous signals.
   std::optional<base::SignalsBlocked> blocked;
   if (!mpi::detail::process_is_owned()) blocked.emplace();
   try {

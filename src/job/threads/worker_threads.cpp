@@ -8,12 +8,12 @@
 namespace TESSERA_NAMESPACE {
 
 struct WorkerThreads::Worker {
-  std::size_t position = 0;  ///< the worker's index in the run in progress
+  std::size_t position = 0;  ///< index in `called_`
   bool has_ended = false;    ///< whether `work` has ended the thread (pthread_exit)
   std::optional<ParkedThread> thread;
 };
 
-/// Reports the end of a worker's turn, also if the thread is unwound by pthread_exit.
+/// RAII, so that the end of the work is reported even if pthread_exit unwinds the thread.
 class WorkerThreads::Turn {
  public:
   Turn(WorkerThreads& threads, Worker& worker) : threads_(threads), worker_(worker) {}

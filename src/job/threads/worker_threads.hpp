@@ -16,12 +16,11 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The thread pool of a job's devices, parked between passes. Each thread has work that no other can do, so a
-/// run waits for all of them. The thread that calls MPI only waits, so that it can reply to other ranks
-/// however long a function takes.
+/// The threads of a job's lanes, parked between passes. Each worker's work runs on its own thread. The MPI
+/// thread only waits, so that it can reply to other ranks during long functions.
 ///
-/// A thread is started when it first has work. Woken threads wake others in a binary tree, so that eight
-/// threads start after three wakes, not eight. Not thread-safe.
+/// Threads start on first use. Woken threads wake others in a binary tree: eight threads take three rounds.
+/// Not thread-safe.
 class WorkerThreads {
  public:
   WorkerThreads(std::size_t workers, std::chrono::microseconds patience);
@@ -31,12 +30,12 @@ class WorkerThreads {
 
   [[nodiscard]] std::size_t size() const noexcept { return workers_.size(); }
 
-  /// Calls `work(worker)` for each of `workers` (distinct, below `size()`), each on that worker's thread, and
-  /// waits for all. `work` must not throw; it may end its thread (pthread_exit), which the next run replaces.
-  /// Throws `Error(job_fault)` without a call if the system does not grant the threads.
+  /// Calls `work(worker)` for each of `workers` (distinct, below `size()`) on its thread, and waits for all.
+  /// `work` must not throw; it may end its thread (pthread_exit), which the next run replaces. Throws
+  /// `Error(job_fault)`, without any call, if threads cannot be started.
   ///
-  /// While it waits, the calling thread runs the progress callback fifty times a second. An exception of the
-  /// callback is rethrown when all work has ended.
+  /// The waiting thread runs the progress callback fifty times a second, and rethrows its exception at the
+  /// end.
   void run(std::span<const int> workers, FunctionRef<void(int)> work, FunctionRef<void()> progress = {});
 
  private:
@@ -48,11 +47,11 @@ class WorkerThreads {
   void take_turn(int worker);
 
   std::chrono::microseconds patience_;
-  std::span<const int> called_;                         ///< the workers of the run in progress
-  FunctionRef<void(int)> work_;                         ///< work of the run in progress
-  alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< workers of that run that are not done
+  std::span<const int> called_;
+  FunctionRef<void(int)> work_;
+  alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< workers that are not done
   Completion completion_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // declared last, since their threads use the members above
+  std::vector<std::unique_ptr<Worker>> workers_;  // last, because threads use the members above
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Marks the calling thread as inside a function of the application.
+/// RAII: marks the calling thread as inside a function of the application.
 class ApplicationScope {
  public:
   ApplicationScope() noexcept { ++entered(); }
@@ -32,8 +32,8 @@ class ApplicationScope {
 #endif
 };
 
-/// Calls a function of the application, in which collective calls are errors. Throws such an error again at
-/// the end if the function has ignored it, as C programs may ignore a status.
+/// Calls a function of the application, in which collective calls are errors. Rethrows such an error if the
+/// function has ignored it, because C programs may ignore a status.
 template <class Function>
 void checked_call(Function&& function) {
   const int before = mpi::detail::wrong_calls();
@@ -44,7 +44,7 @@ void checked_call(Function&& function) {
   try {
     std::forward<Function>(function)();
   } catch (...) {
-    if (std::current_exception()) throw_if_wrong();  // no exception: the thread is being cancelled
+    if (std::current_exception()) throw_if_wrong();  // no exception: thread cancellation
     throw;
   }
   throw_if_wrong();

@@ -11,17 +11,17 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A lane of a claimed device: a thread that computes parts of the device's tiles, with the thread's state
-/// between passes. Only that thread accesses it.
+/// State of a lane, a thread that computes parts of a claimed device's tiles. Only the lane's thread may
+/// access it.
 struct DeviceLane {
-  int number = 0;               ///< index among the lanes of the device
-  bool thread_is_near = false;  ///< whether the thread is bound near the device
+  int number = 0;
+  bool thread_is_near = false;  ///< whether the thread is bound to CPUs near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
   std::optional<DeviceStaging> staging;  ///< pinned memory for copies of arrays
 
-  /// The argument of the next call of the device function; creates the lane's pools at the first call. The
-  /// device must be current.
+  /// The argument of the next device function. The first call creates the lane's pools. The device must be
+  /// current.
   [[nodiscard]] Tile make_tile(Range part, Range whole, int device, const DeviceContext& context,
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };

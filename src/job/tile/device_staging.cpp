@@ -10,16 +10,16 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Bytes of a piece: large enough for a low overhead per copy, small enough that the pieces of all threads
-/// stay in the host's cache, from which the bus reads them. Measured to two H100 of one host, 16 threads
-/// each: 94 GB/s with pieces of 1 MiB, 99 with 2 MiB, 69 with 4 MiB.
+/// Large enough for a low overhead per copy, small enough that the pieces of all threads stay in the host's
+/// cache. Measured to two H100 of one host, 16 threads each: 94 GB/s with pieces of 1 MiB, 99 with 2 MiB, 69
+/// with 4 MiB.
 constexpr std::size_t piece_bytes = std::size_t{2} << 20;
-/// Pieces per thread: one is filled while another is on the bus. 8 threads copy to an H200 at 31 GB/s with
-/// one piece, at 51 GB/s with two, and no faster with three.
+/// Double buffering: one piece is filled while another is on the bus. 8 threads copy to an H200 at 31 GB/s
+/// with one piece, at 51 GB/s with two, and no faster with three.
 constexpr std::size_t pieces_of_thread = 2;
-/// Minimum number of pieces in total, for few threads.
+/// Minimum in total, for few threads.
 constexpr std::size_t least_pieces = 8;
-/// Copies below this size do not justify the creation of pieces and threads.
+/// Smaller copies do not justify the creation of pieces and threads.
 constexpr std::size_t least_bytes = std::size_t{4} << 20;
 
 }  // namespace
@@ -41,7 +41,7 @@ void DeviceStaging::for_each_piece(
     Ring& ring = rings_[static_cast<std::size_t>(thread)];
     Piece& piece = ring.pieces[ring.next++ % ring.pieces.size()];
     if (!piece.copied) {
-      // Each thread allocates its own pieces, since allocating and pinning takes milliseconds per piece.
+      // Threads allocate in parallel, because allocating and pinning takes milliseconds per piece.
       piece.memory = PinnedMemory(piece_bytes, *context_);
       piece.copied.emplace(*context_);
     }
@@ -57,7 +57,7 @@ void DeviceStaging::upload(void* device, const void* host, std::size_t bytes, St
     std::memcpy(device, host, bytes);
     return;
   }
-  // Small copies use existing pieces too, since a copy from pageable memory waits for the stream.
+  // Small copies use pieces that exist, because a copy from pageable memory waits for the stream.
   if (bytes < least_bytes && !team_) {
     cuda::copy(device, host, bytes, stream);
     return;

@@ -8,10 +8,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Parts per thread: enough to balance units of different cost, few enough that calls cost little.
+/// Enough to balance units of different cost, few enough that calls cost little.
 constexpr std::int64_t parts_per_thread = 16;
 
-/// Parts per thread if the pass can be stopped: a part then takes about two seconds in a pass of ten minutes.
+/// A part takes about two seconds in a pass of ten minutes.
 constexpr std::int64_t stoppable_parts_per_thread = 256;
 
 std::int64_t units_of_a_part(std::int64_t units, std::int64_t block, std::int64_t parts) {

@@ -8,13 +8,13 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The numbers of a rank's threads, for host functions in a pass on devices: first one thread per GPU, then
-/// those of the host's tile (the last device), then those of further GPU lanes if tiles may be cut in parts.
+/// Numbers a rank's threads for host functions in a pass on devices: the first lane of each GPU, then the
+/// threads of the host's tile (the last device), then further lanes of GPUs.
 struct PassThreads {
   int gpus = 0;
   int host = 0;  ///< 0: the host is not among the devices
 
-  /// Each GPU gets a core if there are enough; the host's tile has the rest of `host_threads`.
+  /// One of `host_threads` per GPU if possible; the host's tile gets the rest, at least one.
   [[nodiscard]] static PassThreads with_gpus(int gpus, int host_threads) {
     return {gpus, std::max(host_threads - gpus, 1)};
   }
@@ -22,7 +22,7 @@ struct PassThreads {
   [[nodiscard]] int of_gpu(int device, int lane) const noexcept {
     return device + (lane == 0 ? 0 : lane * gpus + host);
   }
-  /// Arguments of the host function when it computes for a simulated device.
+  /// Arguments of the host function for a simulated device.
   [[nodiscard]] HostTile on_simulated(int device, int lane, int lanes, Range units) const noexcept {
     return {.range = units,
             .thread = of_gpu(device, lane),
@@ -30,7 +30,7 @@ struct PassThreads {
             .device = device,
             .lane = lane};
   }
-  /// Arguments of the host function on a thread of the host's tile, counted from 0.
+  /// Arguments of the host function on thread `thread`, from 0, of the host's tile.
   [[nodiscard]] HostTile on_host(int thread, int lanes, Range units) const noexcept {
     return {.range = units, .thread = gpus + thread, .threads = all(lanes), .device = gpus};
   }

@@ -13,19 +13,19 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The outcome of a tile, or of one lane's parts of it. Success: no failure, not cut short, nothing fatal.
+/// The outcome of a tile or of one lane's parts.
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
-  bool cut_short = false;      ///< whether a stop was requested
-  std::exception_ptr fatal{};  ///< an exception of the program, or of the host's tile; it excludes a fallback
+  bool cut_short = false;      ///< whether a stop request interrupted the work
+  std::exception_ptr fatal{};  ///< a usage error or an exception of the host's tile: no fallback
   double seconds = 0;
 
   [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }
-  /// Combines the outcomes of two lanes into the tile's outcome.
+  /// Merges the outcome of another lane.
   void add(TileOutcome&& other);
 };
 
-/// A tile of the running pass, whose parts the lanes of its device take in turn.
+/// A tile of the running pass. The lanes of its device take parts concurrently.
 class SharedTile {
  public:
   SharedTile(const PlannedTile& planned, const TileCut& cut)
@@ -33,9 +33,8 @@ class SharedTile {
 
   [[nodiscard]] const PlannedTile& planned() const noexcept { return planned_; }
   [[nodiscard]] const TileCut& cut() const noexcept { return cut_; }
-  /// The next part; none once all are taken.
+  /// The next part; empty if all are taken.
   [[nodiscard]] std::optional<Range> take_part() noexcept;
-  /// Drops the parts that are not taken yet.
   void give_up() noexcept { next_unit_ = planned_.units.end; }
 
  private:

@@ -7,15 +7,14 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The division of a tile into parts that fit the memory budget of its device.
 struct TileCut {
-  std::int64_t part_units = 0;    ///< units of each part except the last: whole blocks; 0 if no block fits
-  int lanes = 1;                  ///< parts computed concurrently; together they fit the budget
+  std::int64_t part_units = 0;    ///< units per part, in whole blocks; 0 if no block fits
+  int lanes = 1;                  ///< concurrent parts, which together fit the budget
   std::int64_t budget_bytes = 0;  ///< memory budget of one part
 };
 
-/// Cuts a tile of `units` units of `bytes_per_unit` bytes into the fewest parts whose number is a multiple of
-/// the lanes: `most_lanes`, or fewer if no block fits a lane's budget. A tile that fits is not cut.
+/// Cuts a tile into the fewest parts whose number is a multiple of the lanes. There are `most_lanes` lanes,
+/// or fewer if no block fits a lane's budget. A tile that fits is not cut.
 [[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
                                   std::int64_t budget_bytes, int most_lanes) noexcept;
 

@@ -11,8 +11,8 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// Ranks and devices numbered as rows and columns in ascending order, whatever the order of the sightings, so
-/// that the matching breaks ties by rank and UUID.
+/// Numbers ranks as rows and devices as columns in ascending order, so that the matching breaks ties by rank
+/// and UUID.
 class Sights {
  public:
   explicit Sights(std::span<const Sighting> sightings) {
@@ -37,7 +37,7 @@ class Sights {
   [[nodiscard]] const Uuid& uuid(std::size_t device) const { return uuids_[device]; }
   /// Distance by (device, row), ordered by device and then row.
   [[nodiscard]] const auto& distances() const { return distance_; }
-  /// By device: how many ranks of other jobs use it.
+  /// Number of ranks of other jobs, by device.
   [[nodiscard]] const std::vector<int>& elsewhere() const { return elsewhere_; }
   [[nodiscard]] bool is_free(std::size_t device) const { return elsewhere_[device] == 0; }
 
@@ -58,7 +58,6 @@ class Sights {
   std::vector<int> elsewhere_;
 };
 
-/// A rank (row) that uses a device.
 struct Use {
   std::size_t row;
   int distance;
@@ -66,7 +65,6 @@ struct Use {
   friend auto operator<=>(const Use&, const Use&) = default;
 };
 
-/// Assigns at most one free device to each rank, by the best matching.
 std::vector<Use> match_one_each(const Sights& sights) {
   std::vector<Edge> edges;
   int nearest = 0;  // the matching requires nonnegative costs
@@ -81,8 +79,7 @@ std::vector<Use> match_one_each(const Sights& sights) {
   return uses;
 }
 
-/// Assigns the remaining free devices, lowest UUID first: each to the nearest rank that sees it, then to the
-/// rank with fewer devices, then to the lower rank.
+/// Second step of `assign_devices`.
 void hand_out_rest(const Sights& sights, std::vector<Use>& uses) {
   std::vector<std::size_t> held(sights.ranks(), 0);
   std::vector<char> used(sights.devices(), 0);
@@ -102,7 +99,7 @@ void hand_out_rest(const Sights& sights, std::vector<Use>& uses) {
   }
 }
 
-/// Lets each rank without a device, lowest first, share the device with the fewest users, then the nearest.
+/// Last step of `assign_devices`.
 void share(const Sights& sights, std::vector<Use>& uses) {
   std::vector<char> busy(sights.ranks(), 0);
   std::vector<int> sharers = sights.elsewhere();
@@ -112,7 +109,7 @@ void share(const Sights& sights, std::vector<Use>& uses) {
   }
   for (std::size_t row = 0; row < sights.ranks(); ++row) {
     if (busy[row] != 0) continue;
-    // Rows are ranks that see a device, so there is one to share.
+    // Every row has a device to share, because rows are ranks that see a device.
     std::optional<std::tuple<int, int, std::size_t>> best;
     for (std::size_t device = 0; device < sights.devices(); ++device) {
       const auto seen = sights.distances().find({device, row});

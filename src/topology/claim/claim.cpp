@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The boot id, also if the rank's probe failed before it was read.
+/// Reads the boot id if the rank's probe failed before it did.
 std::string boot_id_of(const HostInfo& host) {
   return host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
 }
@@ -29,16 +29,15 @@ std::string hostname_of(const HostInfo& host) {
   return host.hostname.empty() ? detail::this_hostname() : host.hostname;
 }
 
-/// A sighting as sent to the leader, which knows the rank by the position in the gathered list.
+/// A sighting as sent to the leader.
 struct SightingRecord {
   Uuid uuid;
   std::int32_t distance = 0;
   std::int32_t simulated = 0;
-  std::int32_t process = 0;  ///< process id that a simulated device belongs to, or 0
+  std::int32_t process = 0;  ///< process of a device that is simulated for one rank, else 0
   std::int64_t total_memory_bytes = 0;
 };
 
-/// A device that is assigned to a rank of the node.
 struct Grant {
   Uuid uuid;
   std::int32_t rank = 0;
@@ -48,24 +47,22 @@ struct Grant {
   std::int64_t reserved_elsewhere_bytes = 0;
 };
 
-/// The devices that the ranks of a node see.
 struct NodeView {
   std::vector<detail::Sighting> sightings;
-  std::map<Uuid, DeviceInfo> devices;  ///< by UUID; the names of the lock files depend on them
-  std::map<Uuid, int> processes;       ///< process id if the simulated device belongs to one process, else 0
-  std::string launch;                  ///< the leader's identifier of this mpirun
+  std::map<Uuid, DeviceInfo> devices;  ///< for the names of lock files
+  std::map<Uuid, int> processes;       ///< see `SightingRecord::process`
+  std::string launch;                  ///< `this_launch` of the leader
   std::string node;
 
   [[nodiscard]] std::string lock_name(const Uuid& uuid) const {
-    // Simulated devices of different jobs may have the same UUIDs: the launch tells them apart.
+    // Simulated devices of different jobs may have equal UUIDs but have different launches.
     return detail::lock_name(devices.at(uuid), std::to_string(processes.at(uuid)) + '.' + launch, node);
   }
 };
 
-/// The decision of a node's leader for its ranks.
 struct Decision {
   std::vector<Grant> grants;
-  std::map<Uuid, std::string> taken;  ///< devices that other jobs use, with the names of their processes
+  std::map<Uuid, std::string> taken;  ///< devices that other jobs use, with their processes
   std::string unguarded;
 };
 
@@ -103,14 +100,14 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
   return text;
 }
 
-/// Assigns devices to the ranks of a node, given the devices of other jobs, and reserves their slots.
+/// Assigns devices that other jobs do not use to the ranks of a node, and reserves slots in their lock files.
 class Leader {
  public:
-  /// `process` is null unless the job is serial: it may then claim devices that other serial jobs of its
-  /// process hold.
+  /// `process`: for a serial job, which may also claim devices of other serial jobs of its process; else
+  /// null.
   explicit Leader(const detail::ProcessClaiming* process) : process_(process) {}
 
-  /// Runs the progress callback while it waits for another job's claim.
+  /// Runs `progress` repeatedly while another job's claim is in progress.
   Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& progress) {
     Decision decision;
     if (view.devices.empty()) return decision;
@@ -128,7 +125,7 @@ class Leader {
         granted.slot = reserved_.back().slot;
       }
     } catch (const detail::ClaimInProgress& other) {
-      // The other job may take any of the devices at any moment: grant none.
+      // The other job may take any of the devices, so none is granted.
       decision = {};
       for (const auto& [uuid, device] : view.devices) decision.taken[uuid] = other.what();
     } catch (const std::exception& problem) {
@@ -138,7 +135,7 @@ class Leader {
     return decision;
   }
 
-  /// Call after the ranks have taken over their slots.
+  /// Call after the ranks have locked their slots.
   void release_slots() { reserved_.clear(); }
 
  private:
@@ -146,7 +143,8 @@ class Leader {
     return process_ != nullptr ? process_->find(lock_name) : nullptr;
   }
 
-  /// Removes the devices that other jobs use without sharing. For the others, counts the users in other jobs.
+  /// Removes the devices that other jobs use and do not share. For shared devices, counts the users and their
+  /// memory.
   void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
                        Decision& decision) {
     for (const auto& [uuid, device] : view.devices) {
@@ -176,7 +174,7 @@ class Leader {
     }
   }
 
-  /// What a reserved slot of a lock file records until the rank writes its own record.
+  /// The record of a reserved slot until the rank writes its own.
   static detail::DeviceUser as_user(const Grant& granted, const NodeView& view, bool allow_sharing) {
     ClaimedDevice device{view.devices.at(granted.uuid), granted.sharers, granted.sharers_elsewhere,
                          granted.reserved_elsewhere_bytes};
@@ -189,7 +187,7 @@ class Leader {
   std::vector<detail::ReservedSlot> reserved_;
 };
 
-/// Distributes the decision of the leader, rank 0 of the node, to all of its ranks.
+/// *Collective* on `node`. Rank 0 is the leader.
 Decision broadcast(const mpi::Communicator& node, Decision decision) {
   std::ranges::replace(decision.unguarded, '\n', ' ');
   std::vector<std::pair<Uuid, std::string>> taken(decision.taken.begin(), decision.taken.end());
@@ -205,7 +203,7 @@ detail::DeviceUser combined(const detail::DeviceUser& one, detail::DeviceUser ot
   return other;
 }
 
-/// Locks the devices that are assigned to this rank, and drops those whose lock fails. `process`: as in
+/// Locks the devices of this rank, and drops a device whose slot another process has locked. `process`: as in
 /// `Leader`.
 void take_granted(const NodeView& view, bool allow_sharing, const detail::ProcessClaiming* process,
                   Decision& decision, int rank, const Probe& probe, Claim& claim) {
@@ -219,7 +217,7 @@ void take_granted(const NodeView& view, bool allow_sharing, const detail::Proces
                          granted.reserved_elsewhere_bytes};
     const std::string name = view.lock_name(granted.uuid);
     detail::ProcessDevice* shared = process != nullptr ? process->find(name) : nullptr;
-    // Take the free memory as it was before other jobs of this process used the device.
+    // The free memory before other jobs of this process used the device.
     if (shared != nullptr) device.info.free_memory_bytes = shared->free_bytes;
     detail::DeviceUser user = detail::this_user(allow_sharing, device.memory_budget_bytes());
     if (shared != nullptr) user = combined(shared->user, std::move(user));
@@ -299,8 +297,8 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   if (comm.is_serial()) process.emplace();
   const detail::ProcessClaiming* const claiming = process ? &*process : nullptr;
   const NodeView view = gather_view(node, probe);
-  // The leader does not wait for other ranks while it holds the machine's claim lock. While it waits for the
-  // lock, it replies to ranks that wait for it.
+  // The leader does not wait for ranks while it holds the claim lock. While it waits for the lock, it replies
+  // to watchdogs.
   Leader leader(claiming);
   Decision decision;
   if (node.rank() == 0) {

@@ -28,7 +28,7 @@ constexpr std::string_view claims_file = "claims";
 constexpr std::string_view simulated_prefix = "sim-";
 constexpr int max_slots = 1024;
 
-/// The record that a rank which uses the device writes into its slot.
+/// The format of a `DeviceUser` in the file.
 struct SlotRecord {
   std::int32_t pid;
   std::int32_t shared;
@@ -48,7 +48,7 @@ constexpr off_t user_byte(int slot) {
   throw Error(ErrorCode::job_fault, file.string() + " cannot be " + what + ": " + std::strerror(errno));
 }
 
-/// Whether a file consists of records only, or is empty. The user may have named a folder with other files.
+/// Whether a file is empty or has only records. Protects other files in a folder that the user named.
 bool has_records_only(int file) {
   SlotRecord record{};
   constexpr SlotRecord free{};
@@ -57,7 +57,7 @@ bool has_records_only(int file) {
     got = pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record));
     if (got == 0) return true;
     if (got != static_cast<ssize_t>(sizeof record)) return false;
-    // Any budget is valid: a job records it even if its options are refused later.
+    // Any budget is valid, because a job records it before its options are checked.
     const bool is_used =
         record.pid > 0 && (record.shared == 0 || record.shared == 1) && record.program.back() == '\0';
     if (!is_used && std::memcmp(&record, &free, sizeof record) != 0) return false;
@@ -76,10 +76,10 @@ HeldLock open_file(const fs::path& file) {
   return opened;
 }
 
-/// For `set_lock`: to the end of the file, that is, all slots.
+/// A length of 0 locks to the end of the file.
 constexpr off_t all_bytes = 0;
 
-/// Sets or releases a lock; returns whether it succeeded.
+/// Returns false on failure.
 bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
   struct flock lock {};
   lock.l_type = type;
@@ -89,14 +89,14 @@ bool set_lock(int file, short type, off_t begin, off_t bytes) noexcept {
   return fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/// Locks one byte, unless another open file description has locked it.
+/// False if another open file description has locked the byte.
 bool try_lock(int file, off_t byte, const fs::path& name) {
   if (set_lock(file, F_WRLCK, byte, 1)) return true;
   if (errno != EAGAIN && errno != EACCES) fail(name, "locked");
   return false;
 }
 
-/// Whether another open file description has locked one of `bytes` bytes.
+/// Whether another open file description has locked any of `bytes` bytes.
 bool is_locked(int file, off_t begin, off_t bytes, const fs::path& name) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -118,7 +118,7 @@ void write_record(int file, int slot, const DeviceUser& user, const fs::path& na
 
 DeviceUser read_record(int file, int slot) {
   SlotRecord record{};
-  // A record that cannot be read counts as a process that does not share the device.
+  // A record that cannot be read counts as an exclusive user.
   if (pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record)) !=
       static_cast<ssize_t>(sizeof record))
     return {};
@@ -126,8 +126,8 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes a lock file in which no slot is locked. Requires the claim lock, so that nobody reserves a slot
-/// meanwhile.
+/// Removes a lock file without a locked slot. The caller must hold the claim lock, so that no slot is
+/// reserved meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -139,7 +139,7 @@ void remove_if_free(const fs::path& file) noexcept {
   }
 }
 
-/// Whether a name is in the form that `lock_name` gives to a simulated device.
+/// Whether `lock_name` gives such names to simulated devices.
 bool is_simulated_name(std::string_view name) {
   const std::size_t digits = to_string(Uuid{}).size();
   return name.starts_with(simulated_prefix) && name.size() > simulated_prefix.size() + digits &&
@@ -154,7 +154,7 @@ void remove_free_simulated(const fs::path& folder) {
     if (is_simulated_name(entry->d_name)) remove_if_free(folder / entry->d_name);
 }
 
-/// Why a folder cannot be used; empty if it can.
+/// Creates the folder. Returns why it cannot be used.
 std::string prepare_public(const fs::path& folder) {
   (void)mkdir(folder.c_str(), S_IRWXU);  // the result is checked below
   std::string problem = problem_of_private_folder(folder);
@@ -162,7 +162,7 @@ std::string prepare_public(const fs::path& folder) {
   return problem;
 }
 
-/// The beginning of a text, with `_` in place of each character that is unusual in file names.
+/// A prefix of the text, with `_` for each character that is unusual in file names.
 std::string as_name(std::string_view text) {
   constexpr std::size_t longest = 64;
   std::string name(text.substr(0, longest));
@@ -174,7 +174,7 @@ std::string as_name(std::string_view text) {
   return name;
 }
 
-/// A locked slot. The last process that uses a simulated device removes the file.
+/// Owner of a locked slot. The last user of a simulated device removes the file.
 struct LockedSlot {
   LockedSlot(HeldLock taken, fs::path of, bool goes)
       : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
@@ -185,7 +185,7 @@ struct LockedSlot {
     try {
       const fs::path claims = file.parent_path() / claims_file;
       const HeldLock claim = open_file(claims);
-      // If another claim is in progress, that claim removes the file.
+      // Otherwise a claim is in progress, and removes the file.
       if (try_lock(claim.file(), 0, claims)) remove_if_free(file);
     } catch (...) {
       // The folder was removed with the file.
@@ -243,7 +243,7 @@ std::string this_launch() {
   };
   if (auto name = variable("PMIX_NAMESPACE"); !name.empty()) return name;
   if (auto step = variable("SLURM_STEP_ID"); !step.empty()) return variable("SLURM_JOB_ID") + '.' + step;
-  // Ranks of one launcher on one machine have the same parent. A process without a launcher is on its own.
+  // Ranks of one launcher on one machine have the same parent process.
   const bool launched = !variable("PMI_RANK").empty() || !variable("OMPI_COMM_WORLD_RANK").empty();
   return std::to_string(launched ? getppid() : getpid());
 }
@@ -267,7 +267,7 @@ bool HeldLock::is_own() const noexcept {
 }
 void HeldLock::let_go() noexcept {
   if (file_ < 0) return;
-  // Unlock explicitly: a forked child may keep the file open, so closing it would not release the lock.
+  // Unlocks explicitly, because close() does not release the locks if a forked child has the file open.
   if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);
   (void)close(std::exchange(file_, -1));
 }

@@ -13,43 +13,42 @@
 #include <string_view>
 #include <vector>
 
-/// Records which devices of this machine the jobs of one user are using: one file with locks per device. The
-/// kernel releases a lock when its process ends, however it ends.
+/// Records which devices of this machine the jobs of one user use, in a file with locks per device. The
+/// kernel releases a process's locks when the process ends in any way.
 ///
 ///     folder/claims         locked while a job claims devices, to serialise claims
-///     folder/GPU-8932f937…  slots: each process that uses the device holds one, with its record in it
+///     folder/GPU-8932f937…  slots: each process that uses the device locks one for its record
 ///
-/// The locks are open-file-description locks (fcntl(2), Linux), which exclude two jobs of one process too. A
-/// slot has two bytes to lock: the leader of a claim locks one to reserve the slot, and the rank that takes
-/// the slot over locks the other, so that at any time one of them is locked.
+/// Open-file-description locks (fcntl(2), Linux) exclude two jobs of one process too. A slot has two bytes to
+/// lock: the leader of a claim locks the first to reserve the slot, and the rank then locks the second. One
+/// of them is locked at any time.
 namespace TESSERA_NAMESPACE::detail {
 
-/// A process that uses a device, as its slot records it.
+/// A slot's record of a process that uses the device.
 struct DeviceUser {
   bool shared = false;            ///< whether other jobs may share the device
-  std::int64_t budget_bytes = 0;  ///< device memory that it may use
+  std::int64_t budget_bytes = 0;  ///< device memory of the process
   std::int32_t pid = 0;
   std::string program;
 };
 
 /// "pid 4711 (tessera-fit)", or "another job of this process".
 [[nodiscard]] std::string to_string(const DeviceUser& user);
-/// This process, as the user of a device.
 [[nodiscard]] DeviceUser this_user(bool shared, std::int64_t budget_bytes);
 
-/// The folder of the files: TESSERA_LOCK_DIR, or `tessera-UID` in /dev/shm, or in /tmp. Created if it is
-/// missing. It must be the same for all jobs of a user on a machine, so it does not depend on TMPDIR or
-/// XDG_RUNTIME_DIR. Throws `Error(job_fault)` if none of them can be used.
+/// The folder of the lock files, created if missing: TESSERA_LOCK_DIR, else `tessera-UID` in /dev/shm or
+/// /tmp. All jobs of a user on a machine must use the same folder, so TMPDIR and XDG_RUNTIME_DIR are ignored.
+/// Throws `Error(job_fault)` if no folder can be used.
 [[nodiscard]] std::filesystem::path lock_folder();
 
-/// The name of a device's file: the UUID of a real device. The name for a simulated device includes launch
-/// and node, since other runs simulate devices with the same UUIDs.
+/// The name of a device's lock file: the UUID. The name for a simulated device includes launch and node,
+/// because other runs simulate devices with the same UUIDs.
 [[nodiscard]] std::string lock_name(const DeviceInfo& device, std::string_view launch, std::string_view node);
-/// The launcher's identifier of this mpirun, unique on this machine.
+/// The launcher's identifier of this run, unique on this machine.
 [[nodiscard]] std::string this_launch();
 
-/// An open file whose locks are released by the destructor, in the process that created it. A forked child
-/// shares the open file, but neither releases nor keeps the locks.
+/// RAII owner of an open file and its locks. A forked child shares the open file, but neither releases nor
+/// keeps the locks.
 class HeldLock {
  public:
   HeldLock() = default;
@@ -73,18 +72,18 @@ struct ReservedSlot {
   HeldLock lock;
 };
 
-/// An error: another claim did not finish in time.
+/// Thrown if another claim does not finish in time.
 class ClaimInProgress : public Error {
  public:
   explicit ClaimInProgress(const std::string& message) : Error(ErrorCode::job_fault, message) {}
 };
 
-/// The lock of this machine that serialises claims.
+/// Serialises claims on this machine.
 class ClaimLock {
  public:
   /// Waits for a claim in progress, and runs the progress callback a thousand times a second. Throws
-  /// `ClaimInProgress` after `patience`: as a claim takes less than a millisecond, the other process must be
-  /// stopped. Removes files of simulated devices that nobody uses.
+  /// `ClaimInProgress` after `patience`: a claim takes less than a millisecond, so the other process must be
+  /// stopped. Removes unused files of simulated devices.
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
@@ -97,12 +96,12 @@ class ClaimLock {
   HeldLock lock_;
 };
 
-/// Takes over a slot that the leader of this rank's claim has reserved. Null if another process uses the slot
-/// already, which happens if this rank's lock folder is not the leader's.
+/// Locks a slot that the leader of the claim has reserved for this rank. Null if another process uses the
+/// slot, which happens if this rank's lock folder is not the leader's.
 [[nodiscard]] std::shared_ptr<const void> take_slot(const std::filesystem::path& folder,
                                                     const std::string& name, int slot,
                                                     const DeviceUser& user);
-/// Replaces the record of a slot that this process has taken.
+/// Replaces the record of a slot of this process.
 void describe_slot(const std::filesystem::path& folder, const std::string& name, int slot,
                    const DeviceUser& user);
 

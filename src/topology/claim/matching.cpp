@@ -9,9 +9,8 @@ namespace {
 
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
-/// The assignment problem with one dummy column per row after the real columns: it means "no column", and
-/// costs more than all edges of any matching together. A minimum-cost matching of all rows then uses as few
-/// dummy columns as possible.
+/// The assignment problem with a dummy column per row, after the real columns, for "no column". A dummy
+/// column costs more than all edges of any matching, so a minimum-cost matching uses as few as possible.
 class AssignmentProblem {
  public:
   AssignmentProblem(std::size_t rows, std::size_t columns, std::span<const Edge> edges)
@@ -34,12 +33,12 @@ class AssignmentProblem {
     for (std::size_t row = 0; row < rows; ++row) cost_[row * columns_ + columns + row] = unmatched;
   }
 
-  /// Finds a minimum-cost matching of all rows, with potentials that prove it.
+  /// Finds a minimum-cost matching of all rows, and potentials that prove its optimality.
   void solve() {
     for (std::size_t row = 0; row < rows_; ++row) add_row(row);
   }
 
-  /// Of all minimum-cost matchings, selects the one with the lexicographically lowest columns in row order.
+  /// Selects the minimum-cost matching with the lexicographically lowest columns.
   void settle_ties() {
     for (std::size_t row = 0; row < rows_; ++row)
       for (std::size_t column = 0; column != column_of_[row]; ++column)
@@ -98,19 +97,19 @@ class AssignmentProblem {
     }
   }
 
-  /// Whether the row of column `held` could have `wanted` in an optimal matching. For a column without a row:
-  /// whether `wanted` can be left without one.
+  /// Whether the row of column `held` may have column `wanted` in an optimal matching. For an unmatched
+  /// column `held`: whether `wanted` may be unmatched.
   [[nodiscard]] bool may_swap(std::size_t held, std::size_t wanted) const {
     const std::size_t row = row_of_[held];
     return row == none ? column_potential_[wanted] == 0 : tight(row, wanted);
   }
 
-  /// Gives `column` to `row` if the matching stays optimal and rows before `row` keep their columns.
+  /// Matches `row` with `column` if the matching stays optimal and earlier rows keep their columns.
   bool move_to(std::size_t row, std::size_t column) {
     const std::size_t given_up = column_of_[row];
     const auto settled = [&](std::size_t j) { return row_of_[j] != none && row_of_[j] < row; };
     if (settled(column)) return false;
-    // Breadth-first: the holder of `column` takes another, whose holder takes another, until one takes
+    // Breadth-first search of an alternating cycle: from `column` by columns that their rows exchange to
     // `given_up`.
     std::vector<std::size_t> before(columns_, none);
     std::vector<std::size_t> queue{column};
@@ -138,7 +137,7 @@ class AssignmentProblem {
   std::vector<std::size_t> column_of_;
   std::vector<std::size_t> row_of_;
   std::vector<std::int64_t> row_potential_;
-  std::vector<std::int64_t> column_potential_;  // potentials of columns: not positive; zero for free columns
+  std::vector<std::int64_t> column_potential_;  // not positive; zero for unmatched columns
 };
 
 }  // namespace

@@ -21,12 +21,12 @@ struct ProcessDevices {
   std::map<std::string, ProcessDevice> devices;
   std::mutex turns;
   std::condition_variable changed;
-  std::list<const ProcessClaim*> queue;  ///< jobs that wait for a turn, in the order of their requests
+  std::list<const ProcessClaim*> queue;  ///< jobs that wait for a turn, first come first
 };
 
 namespace {
 
-/// The devices of this process; a forked child gets its own, since a mutex of its parent may stay locked.
+/// A forked child gets a new object, because a mutex that it inherits may stay locked.
 ProcessDevices& of_this_process() {
   static std::atomic<ProcessDevices*> current = nullptr;  // never destroyed: jobs may end at any time
   ProcessDevices* known = current;
@@ -35,14 +35,14 @@ ProcessDevices& of_this_process() {
   return current.compare_exchange_strong(known, made.get()) ? *made.release() : *known;
 }
 
-/// An id that, unlike std::thread::id, is never reused after the thread's end.
+/// Unlike std::thread::id, never reused after the thread's end.
 std::uint64_t this_thread() noexcept {
   static std::atomic<std::uint64_t> threads = 0;
   thread_local const std::uint64_t number = ++threads;
   return number;
 }
 
-/// Interval of checks while waiting: far below the time in which a cancelled job must end.
+/// Far below the time in which a cancelled job must end.
 constexpr std::chrono::milliseconds between_looks{20};
 
 }  // namespace
@@ -87,7 +87,7 @@ void ProcessClaim::begin_turn(FunctionRef<void()> between) {
     all_.queue.remove(this);
     all_.changed.notify_all();
   };
-  // A job that has this thread's other turn cannot end it while the thread waits here.
+  // The thread cannot end its other job's turn while it waits here.
   const bool has_another = std::ranges::any_of(all_.devices, [](const auto& device) {
     return device.second.in_turn != nullptr && device.second.in_turn->thread_ == this_thread();
   });

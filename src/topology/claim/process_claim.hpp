@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-/// State that the jobs of serial communicators in one process share: turns on the devices, and the lock of
-/// each device, which the first such job takes and the last releases.
+/// State shared by the serial jobs (jobs of serial communicators) of a process: turns on devices, and one
+/// lock of each device, which the first job acquires and the last releases.
 ///
-///     claiming   one of these jobs claims devices at a time (`ProcessClaiming`)
-///     a turn     one of them uses a device at a time, first come, first served (`ProcessClaim`)
+///     claiming   one job claims devices at a time (`ProcessClaiming`)
+///     a turn     one job uses a device at a time, first come, first served (`ProcessClaim`)
 ///
-/// A forked child has none of its parent's state.
+/// A forked child starts without its parent's state.
 namespace TESSERA_NAMESPACE::detail {
 
 class ProcessClaim;
@@ -26,37 +26,35 @@ class ProcessClaim;
 /// A device that serial jobs of this process have claimed.
 struct ProcessDevice {
   Uuid uuid;
-  int slot = -1;                     ///< slot in the lock file; -1: the claim is unguarded
-  DeviceUser user;                   ///< user recorded in that slot
-  std::int64_t free_bytes = 0;       ///< free device memory before the first of the jobs used it
+  int slot = -1;                     ///< slot in the lock file; -1: not locked
+  DeviceUser user;                   ///< record in the slot
+  std::int64_t free_bytes = 0;       ///< free device memory before the first job
   std::shared_ptr<const void> lock;  ///< lock of the slot
   int jobs = 0;
   const ProcessClaim* in_turn = nullptr;
-  const ProcessClaim* keeper = nullptr;  ///< the job that keeps data on the device between its turns
-  std::int64_t kept_bytes = 0;           ///< maximum bytes that it keeps
+  const ProcessClaim* keeper = nullptr;  ///< job that keeps data on the device between turns
+  std::int64_t kept_bytes = 0;           ///< maximum bytes of `keeper`
 };
 
-/// The devices of this process, and its queue for turns.
 struct ProcessDevices;
 
-/// The devices of a serial job, and its turns on them. Used by one thread at a time, like the job.
+/// The devices of a serial job and its turns on them. Not thread-safe.
 class ProcessClaim {
  public:
   struct Part {
     ProcessDevice* device = nullptr;
-    std::int64_t budget_bytes = 0;  ///< device memory that this job may use
+    std::int64_t budget_bytes = 0;
   };
 
   ProcessClaim(ProcessDevices& all, std::vector<Part> parts);
-  /// Ends the job's turn, if any; a device's last job releases the device's lock. No effect in a forked
-  /// child.
+  /// Ends the job's turn. A device's last job releases the device's lock. No effect in a forked child.
   ~ProcessClaim();
   ProcessClaim(const ProcessClaim&) = delete;
   ProcessClaim& operator=(const ProcessClaim&) = delete;
 
-  /// Waits until none of the devices is in another job's turn, and no job that shares one of them has waited
-  /// longer. Calls `between` fifty times a second meanwhile; its exception ends the wait. Throws
-  /// `Error(usage)` instead of waiting if this thread has another job's turn: it could wait for itself.
+  /// Waits until all devices are free, first come, first served among jobs that share a device. Calls
+  /// `between` fifty times a second; an exception ends the wait. Throws `Error(usage)` if the wait could
+  /// deadlock because this thread has another job's turn.
   void begin_turn(FunctionRef<void()> between);
   /// `keeps`: the job's data stay in device memory, within its budget.
   void end_turn(bool keeps) noexcept;
@@ -64,8 +62,8 @@ class ProcessClaim {
 
   /// Whether another job has claimed one of the devices.
   [[nodiscard]] bool is_shared() const;
-  /// Call in a turn: the device memory that the job may use now. That is its budget, or less while another
-  /// job keeps data on the device.
+  /// Device memory that the job may use in this turn: its budget, or less if another job keeps data on the
+  /// device.
   [[nodiscard]] std::int64_t budget_left(const Uuid& device) const;
 
  private:
@@ -75,19 +73,19 @@ class ProcessClaim {
   ProcessDevices& all_;
   std::vector<Part> parts_;
   bool has_turn_ = false;
-  std::uint64_t thread_ = 0;  ///< thread that has the turn
+  std::uint64_t thread_ = 0;  ///< thread of the turn
 };
 
-/// Claims devices for a serial job; others that claim or release devices wait meanwhile.
+/// Holds the process's claim lock: other serial jobs that claim or release devices wait.
 class ProcessClaiming {
  public:
   ProcessClaiming();
 
-  /// The device with this lock file if serial jobs of this process use it, else null.
+  /// Null if no serial job of this process uses the device.
   [[nodiscard]] ProcessDevice* find(const std::string& lock_name) const;
-  /// Adds a device that no job of this process has.
+  /// The device must be new in this process.
   [[nodiscard]] ProcessDevice* add(const std::string& lock_name, ProcessDevice device) const;
-  /// Creates the claim of another job on these devices.
+  /// Creates a job's claim on these devices.
   [[nodiscard]] std::shared_ptr<ProcessClaim> join(std::vector<ProcessClaim::Part> parts) const;
 
  private:

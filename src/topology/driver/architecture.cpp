@@ -7,7 +7,6 @@
 namespace TESSERA_NAMESPACE::detail {
 
 int cores_per_multiprocessor(ComputeCapability capability) noexcept {
-  // FP32 lanes: 64 on Volta, Turing and the A100; 128 on other GPUs since 8.6 and all since Hopper.
   const bool narrow = capability.major == 7 || capability == ComputeCapability{8, 0};
   return narrow ? 64 : 128;
 }

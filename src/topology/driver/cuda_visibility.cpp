@@ -12,15 +12,15 @@ namespace {
 
 constexpr const char* visibility_variable = "CUDA_VISIBLE_DEVICES";
 
-/// The devices that the jobs of this process make visible to CUDA.
+/// State of CUDA_VISIBLE_DEVICES that the jobs of this process share.
 struct Shown {
   std::mutex guard;
-  int jobs = 0;               ///< number of `CudaVisibility` objects in effect
+  int jobs = 0;               ///< live `CudaVisibility` objects with an effect
   std::vector<Uuid> devices;  ///< visible devices in the order of their ordinals; append-only while there are
                               ///< jobs
-  bool is_set = false;        ///< whether the variable now has the value for these devices
+  bool is_set = false;        ///< whether `set` has replaced the user's value
   std::optional<std::string> before;
-  std::optional<std::string> last;  ///< the value that was set last
+  std::optional<std::string> last;
 };
 
 Shown& shown() {
@@ -33,7 +33,6 @@ std::optional<std::string> variable_now() {
   return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
 }
 
-/// libcuda, if this process has loaded it.
 base::SharedLibrary loaded_cuda() {
   return base::SharedLibrary("libcuda.so.1", base::SharedLibrary::Opening::if_loaded);
 }
@@ -56,7 +55,7 @@ void set(Shown& all) {
 void restore(Shown& all) {
   if (!all.is_set) return;
   all.is_set = false;
-  if (variable_now() != all.last) return;  // the application has changed it since
+  if (variable_now() != all.last) return;  // the application has changed the variable
   if (all.before)
     setenv(visibility_variable, all.before->c_str(), 1);
   else

@@ -9,12 +9,12 @@
 #include <vector>
 
 /// Controls which GPUs CUDA finds in this process. CUDA reads CUDA_VISIBLE_DEVICES once, during its
-/// initialisation. From the claim until that moment the variable names the GPUs of this process's jobs;
-/// before and after, it has the user's value. Not thread-safe, like the environment.
+/// initialisation. Between the claim and CUDA's initialisation the variable names the GPUs of this process's
+/// jobs; before and after, it has the user's value. Not thread-safe, like the environment.
 namespace TESSERA_NAMESPACE::detail {
 
-/// Makes only the claimed devices visible to CUDA, by UUID in claim order, so that CUDA's initialisation does
-/// not touch the GPUs of other ranks, and is short. Devices of other jobs of this process stay visible. If
+/// Makes only the claimed devices visible to CUDA, by UUID in claim order. CUDA's initialisation is then
+/// short, and does not touch the GPUs of other ranks. Devices of other jobs of this process stay visible. If
 /// other ranks or jobs use all GPUs (`none_left`, `driven`), no GPU is visible. Does nothing for simulated
 /// devices, for claims that are empty for another reason, and if CUDA is already initialised.
 class CudaVisibility {
@@ -25,24 +25,24 @@ class CudaVisibility {
   CudaVisibility(const CudaVisibility&) = delete;
   CudaVisibility& operator=(const CudaVisibility&) = delete;
 
-  /// The index that CUDA will assign to a claimed device; empty if CUDA is already initialised: then query
-  /// CUDA.
+  /// The index that CUDA will assign to a claimed device; empty if CUDA is already initialised and can be
+  /// queried.
   [[nodiscard]] std::optional<Ordinal> ordinal_of(const DeviceInfo& device) const;
 
  private:
   bool holds_ = false;
 };
 
-/// Restores the variable once CUDA is initialised. Cost after that: a lock.
+/// Restores the variable if CUDA is initialised. A repeated call costs a lock.
 void restore_once_cuda_has_started();
 
-/// The user's value of the variable, whatever its current value.
+/// The user's value of the variable.
 [[nodiscard]] std::optional<std::string> visible_devices_as_found();
 /// The value of the variable that CUDA has read, or will read.
 [[nodiscard]] std::optional<std::string> visible_devices_for_cuda();
 
-/// The devices that CUDA has found; empty if it is not initialised in this process, as far as libcuda
-/// reports. Neither loads nor initialises CUDA. UUIDs of MIG instances are not marked as such.
+/// The devices that CUDA has found; empty if CUDA is not initialised in this process. Neither loads nor
+/// initialises CUDA. Does not set `Uuid::mig`.
 [[nodiscard]] std::optional<std::vector<Uuid>> devices_of_started_cuda();
 
 }  // namespace TESSERA_NAMESPACE::detail

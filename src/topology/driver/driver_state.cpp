@@ -17,7 +17,7 @@ std::optional<std::int64_t> ecc_errors(const nvml::Api& api, nvml::Device device
   return static_cast<std::int64_t>(count);
 }
 
-/// NVLinks that are up. Queries of links that a device lacks fail individually.
+/// Active NVLinks. Empty if every query fails; queries of missing links fail.
 std::optional<int> active_links(const nvml::Api& api, nvml::Device device) {
   std::optional<int> links;
   for (unsigned link = 0; link < nvml::most_links; ++link) {

@@ -6,7 +6,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The minimum of CUDA 13. A constant, so that messages are the same in a build without CUDA.
+/// The minimum of CUDA 13, also in builds without CUDA, so that messages are the same.
 constexpr ComputeCapability oldest_compute_capability{7, 5};
 
 std::string gpus_text(std::size_t count) {

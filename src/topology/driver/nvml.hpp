@@ -6,9 +6,9 @@
 #include <array>
 #include <string>
 
-// The part of NVML's binary interface that Tessera uses, declared here so that a machine without CUDA headers
-// builds it, and opened at run time so that a machine without a driver runs it. Layouts and values are as in
-// the NVML API reference; they have been stable since driver 470.
+// The part of NVML's ABI that Tessera uses. It is declared here to build without CUDA headers, and loaded at
+// run time to run without a driver. Layouts and values follow the NVML API reference, and are stable since
+// driver 470.
 namespace tessera::nvml {
 
 using Device = void*;
@@ -69,10 +69,10 @@ struct Event {
 static_assert(sizeof(Event) == 32);
 inline constexpr unsigned long long xid_event = 8;
 
-inline constexpr unsigned text_length = 96;  ///< enough for any name, version or UUID from NVML
-inline constexpr unsigned most_links = 18;   ///< maximum number of NVLinks of a device
+inline constexpr unsigned text_length = 96;  ///< maximum length of a name, version or UUID
+inline constexpr unsigned most_links = 18;
 
-/// Entry points; null for those that the installed library lacks.
+/// Entry points; null if the installed library lacks the function.
 struct Api {
   const base::SharedLibrary& library;
 
@@ -119,7 +119,7 @@ Status call(Status (*function)(Parameters...), Arguments... arguments) {
   return function == nullptr ? Status::function_not_found : function(arguments...);
 }
 
-/// The text that an entry point writes; `arguments` precede the text. Empty if the call fails.
+/// The text that `function(arguments..., buffer, length)` writes; empty on failure.
 template <class Function, class... Arguments>
 std::string text_of(Function* function, Arguments... arguments) {
   std::array<char, text_length> text{};

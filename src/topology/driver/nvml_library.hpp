@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// NVML, opened and initialised for the life of this object.
+/// RAII: opens and initialises NVML.
 class NvmlLibrary {
  public:
   NvmlLibrary();

@@ -22,7 +22,7 @@ void read_memory(const nvml::Api& api, nvml::Device device, DeviceInfo& info) {
     info.free_memory_bytes = static_cast<std::int64_t>(memory.free);
     return;
   }
-  // NVML reports no memory for a GPU that shares the host's: take the host's memory.
+  // NVML does not report the memory of an integrated GPU, which is the host's.
   struct sysinfo host {};
   if (info.integrated && sysinfo(&host) == 0) {
     info.total_memory_bytes = static_cast<std::int64_t>(host.totalram) * host.mem_unit;
@@ -35,9 +35,9 @@ int read_clock(const nvml::Api& api, nvml::Device device, nvml::Clock clock) {
   return call(api.max_clock, device, clock, &mhz) == Status::success ? static_cast<int>(mhz) : 0;
 }
 
-/// The instances of a GPU in MIG mode. Values that the driver reports only for the whole GPU are inherited;
-/// the width of the memory bus is divided in proportion to memory, like the hardware's slices. Calls `failed`
-/// for instances that do not answer.
+/// The instances of a GPU in MIG mode. They inherit values that the driver reports only for the whole GPU;
+/// the width of the memory bus is divided in proportion to memory. Calls `failed` for instances that cannot
+/// be queried.
 std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole,
                                         FunctionRef<void(unsigned slot, Status status)> failed) {
   std::vector<MigInstance> instances;
@@ -47,7 +47,7 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
     nvml::Device handle = nullptr;
     const auto status = call(api.mig_device_by_index, gpu, slot, &handle);
     if (status != Status::success) {
-      if (status != Status::not_found) failed(slot, status);  // the slot is empty
+      if (status != Status::not_found) failed(slot, status);  // not found: an empty slot
       continue;
     }
     const auto uuid = parse_uuid(nvml::text_of(api.uuid, handle));
@@ -71,7 +71,7 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
   return instances;
 }
 
-/// Reads everything about one GPU. Returns the status of the first indispensable call that failed.
+/// Returns the status of the first required call that failed.
 Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu,
                 FunctionRef<void(unsigned slot, Status status)> instance_failed) {
   nvml::Device device = nullptr;

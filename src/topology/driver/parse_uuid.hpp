@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The inverse of `to_string`, with digits in either case; empty if `text` is not a UUID.
+/// The inverse of `to_string`; digits are case-insensitive. Empty if `text` is not a UUID.
 [[nodiscard]] inline std::optional<Uuid> parse_uuid(std::string text) {
   Uuid uuid;
   uuid.mig = text.starts_with("MIG-");

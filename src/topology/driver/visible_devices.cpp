@@ -13,7 +13,6 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// One device that can be enumerated: a whole GPU, or an instance of one.
 struct Candidate {
   const Gpu* gpu = nullptr;
   const MigInstance* instance = nullptr;
@@ -22,7 +21,7 @@ struct Candidate {
   [[nodiscard]] bool operator==(const Candidate&) const = default;
 };
 
-/// The device that is selected by naming the GPU itself; empty for a GPU in MIG mode without instances.
+/// The device that an entry naming the GPU selects; empty for a GPU in MIG mode without instances.
 std::optional<Candidate> usable(const Gpu& gpu) {
   if (!gpu.mig_mode) return Candidate{&gpu, nullptr};
   if (gpu.instances.empty()) return std::nullopt;
@@ -58,7 +57,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Whether `prefix`, of at least one digit, begins the UUID's text, whatever the case of its digits.
+/// Whether `prefix` has at least one digit and is a case-insensitive prefix of the UUID's text.
 bool begins(const Uuid& uuid, std::string_view prefix) {
   constexpr std::size_t marker = 4;
   return prefix.size() > marker && lower(to_string(uuid)).starts_with(lower(prefix));

@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The two variables by which CUDA chooses and numbers devices; empty where one is not set.
+/// The variables by which CUDA selects and orders devices; empty if not set.
 struct CudaEnvironment {
   std::optional<std::string> visible_devices;  ///< CUDA_VISIBLE_DEVICES
   std::optional<std::string> device_order;     ///< CUDA_DEVICE_ORDER
@@ -20,22 +20,21 @@ struct CudaEnvironment {
   [[nodiscard]] static CudaEnvironment current();
 };
 
-/// The devices that CUDA would enumerate, in its order. Pure.
+/// The devices that CUDA would enumerate, in CUDA's order. Pure function.
 ///
 ///     visible_devices(gpus, {.visible_devices = "2,0"})  ->  {gpus[2], gpus[0]}
 ///
-/// Numbering: with CUDA_DEVICE_ORDER=PCI_BUS_ID by PCI id. Otherwise (FASTEST_FIRST) CUDA's own
-/// heuristic, which is not documented, is approximated by FP32 rate (multiprocessors x lanes x
-/// clock), then PCI id; with GPUs of one model that is PCI order.
+/// Order: by PCI id if CUDA_DEVICE_ORDER is PCI_BUS_ID. Otherwise (FASTEST_FIRST) CUDA uses an undocumented
+/// heuristic, approximated here by FP32 rate (multiprocessors x lanes x clock), then PCI id.
 ///
-/// If CUDA_VISIBLE_DEVICES is not set, every GPU is visible; if empty, none. An entry is an index, read as
-/// `strtol` would ("1x" is 1), or the beginning of a UUID ("GPU-89", "MIG-c6d4") that only one device has, or
-/// the old "MIG-GPU-<uuid>/<GPU instance>/<compute instance>". The list ends at the first entry that matches
-/// no device, or whose kind differs from the first entry's; a repeated device makes it empty.
+/// If CUDA_VISIBLE_DEVICES is not set, every GPU is visible; if empty, none. An entry is an index parsed like
+/// `strtol` ("1x" is 1), an unambiguous prefix of a UUID ("GPU-89", "MIG-c6d4"), or the old form
+/// "MIG-GPU-<uuid>/<GPU instance>/<compute instance>". The list ends at the first entry that matches no
+/// device or is of another kind than the first entry. A repeated device makes the list empty.
 ///
-/// A GPU in MIG mode is usable only through its instances: all of them if the variable is not set,
-/// the first one if the GPU is named. Of the compute instances inside one GPU instance CUDA enumerates
-/// only the first (MIG User Guide, "CUDA Device Enumeration", drivers from 570 on).
+/// A GPU in MIG mode is usable only through its MIG instances: all if the variable is not set, the first if
+/// the GPU is named. Of the compute instances inside one GPU instance CUDA enumerates only the first (MIG
+/// User Guide, "CUDA Device Enumeration", drivers from 570 on).
 [[nodiscard]] std::vector<DeviceInfo> visible_devices(std::span<const Gpu> gpus, const CudaEnvironment& env);
 
 }  // namespace TESSERA_NAMESPACE::detail

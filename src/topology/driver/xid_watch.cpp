@@ -11,8 +11,8 @@ using nvml::Status;
 namespace {
 
 /// Xid errors that a faulty program causes on a working GPU: an exception or a page fault of a kernel, and
-/// the ends of its channels (NVIDIA's list of Xid errors). They are ignored, since another process on the
-/// device may have caused them, and CUDA reports those of this process anyway.
+/// the ends of its channels (NVIDIA's list of Xid errors). Ignored, because another process on the device may
+/// have caused them, and CUDA reports this process's errors.
 bool is_of_a_program(std::uint64_t number) {
   return number == 13 || number == 31 || number == 43 || number == 45;
 }

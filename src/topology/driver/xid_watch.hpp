@@ -11,9 +11,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Receives the Xid errors of devices (GPU faults that the driver logs) since its construction; NVML does not
-/// store earlier ones. Errors that faulty programs cause are ignored. Devices that NVML cannot watch, such as
-/// simulated ones, have none.
+/// Receives the Xid errors (GPU faults that the driver logs) of devices since construction. Ignores errors
+/// that faulty programs cause, and devices that NVML cannot watch, such as simulated ones.
 class XidWatch {
  public:
   explicit XidWatch(std::span<const DeviceInfo> devices);

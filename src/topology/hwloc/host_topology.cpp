@@ -23,7 +23,7 @@ std::string list_text(hwloc_const_bitmap_t bitmap) {
   return text;
 }
 
-/// Throws for null, which hwloc returns if memory runs out, but does not accept.
+/// hwloc returns null if memory runs out.
 hwloc_bitmap_t checked(hwloc_bitmap_t bitmap) {
   if (bitmap == nullptr) throw std::bad_alloc();
   return bitmap;
@@ -44,11 +44,11 @@ std::string cpu_model(hwloc_topology_t topology) {
   return model == nullptr ? "" : model;
 }
 
-/// Loads topologies one at a time: hwloc calls libudev, which is not thread-safe.
+/// Serialised by a mutex, because hwloc calls libudev, which is not thread-safe.
 void load_topology(hwloc_topology_t topology) {
   static std::mutex loading;
   const std::lock_guard lock(loading);
-  // hwloc silently uses this machine instead of a file that it cannot read, so check the file first.
+  // Checks the file first, because hwloc silently uses this machine instead of an unreadable file.
   const char* const file = std::getenv("HWLOC_XMLFILE");
   const bool recorded = file != nullptr && *file != '\0';
   if ((!recorded || hwloc_topology_set_xml(topology, file) == 0) && hwloc_topology_load(topology) == 0)
@@ -79,18 +79,18 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) throw Error(ErrorCode::job_fault, "hwloc cannot be initialised");
   topology_.reset(topology);
-  // A scheduler's cgroup may restrict this rank to some cores and memory. The others must stay in the tree,
-  // or a GPU near them would have no NUMA node.
+  // Keeps cores and memory that a scheduler's cgroup excludes: otherwise a GPU near them would have no NUMA
+  // node.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-  // hwloc's GPU plugins, where installed, would initialise CUDA and other runtimes with every GPU visible.
+  // hwloc's GPU plugins would initialise CUDA and other runtimes with every GPU visible.
   for (const char* plugin : {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"})
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, plugin);
   load_topology(topology);
 
   allowed_.reset(checked(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology))));
   if (hwloc_topology_is_thissystem(topology) == 0) return;
-  // The binding of the calling thread, which a launcher has set before the start.
+  // The calling thread's binding, which a launcher has set.
   const Bitmap binding(checked(hwloc_bitmap_alloc()));
   if (hwloc_get_cpubind(topology, binding.get(), HWLOC_CPUBIND_THREAD) == 0 &&
       hwloc_bitmap_intersects(allowed_.get(), binding.get()))
@@ -136,8 +136,8 @@ Nearness HostTopology::nearness(const PciId& pci) const {
   hwloc_bitmap_and(mine.get(), near->cpuset, allowed_.get());
   if (hwloc_bitmap_iszero(mine.get()) == 0) out.near_cpuset = list_text(mine.get());
 
-  // If the ancestor is below the root, the device is local to all of its NUMA nodes, and the first represents
-  // them. If it is the root of a machine with several nodes, the locality is unknown.
+  // The first NUMA node of the ancestor `near` represents all of its nodes. If `near` is the root of a
+  // machine with several nodes, the locality is unknown.
   const bool known = near != root || hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
   hwloc_obj_t node = nullptr;
   while (known && out.numa_node < 0 &&

@@ -14,15 +14,15 @@ struct hwloc_topology;
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The tree of packages, caches, cores and PCI devices of this machine, or of the XML file that
-/// HWLOC_XMLFILE names, and the part of it that this rank may use.
+/// hwloc's topology of this machine, or of the XML file in HWLOC_XMLFILE, and the CPUs that this rank may
+/// use.
 class HostTopology {
  public:
-  /// `pci_devices` is where the kernel describes PCI devices, for machines (mostly virtual ones) on which
-  /// hwloc finds none. Throws `Error(job_fault)` if hwloc cannot load anything.
+  /// `pci_devices` is the kernel's folder of PCI devices, for machines (mostly virtual ones) on which hwloc
+  /// finds none. Throws `Error(job_fault)` if hwloc cannot load a topology.
   explicit HostTopology(std::filesystem::path pci_devices = "/sys/bus/pci/devices");
 
-  /// The host, without its name and identity.
+  /// Without host name and boot id.
   [[nodiscard]] HostInfo host() const;
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 

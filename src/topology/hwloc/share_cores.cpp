@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// Counts the ranks that share a resource of their node, and gives each its index among them.
+/// Counts the ranks that share a resource of a node, and numbers them.
 template <class Thing>
 class Sharers {
  public:

@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The host resources that one rank may use if the other ranks are ignored.
+/// The host resources of a rank, ignoring other ranks.
 struct RankCores {
   int node = 0;
   std::string cpuset;
@@ -17,15 +17,15 @@ struct RankCores {
   std::vector<CpuQuota> quotas;
 };
 
-/// The threads of a rank if the other ranks of its node are considered.
+/// The threads of a rank, considering other ranks of the node.
 struct CoreShare {
-  int usable = 1;    ///< threads that the rank could keep busy if it were alone on its node
-  int fair = 1;      ///< the rank's share of threads, if ranks of its node share a cpuset or cgroup
+  int usable = 1;    ///< threads of the rank if it were alone on its node
+  int fair = 1;      ///< the rank's share of its cpuset and cgroups
   std::string from;  ///< the limit that determines `fair`
 };
 
-/// Each rank's share of its cores and of every CPU quota that applies to it, in whole threads, at least 1;
-/// the remainder goes to the lowest ranks. Cpusets that overlap without being equal are not divided. Pure.
+/// Each rank's share of its cores and CPU quotas, in whole threads, at least 1; remainders go to the lowest
+/// ranks. Cpusets that overlap without being equal are not divided. Pure function.
 ///
 ///     two ranks of one node with the cpuset "0-4"                    ->  3 and 2
 ///     the same, both below a cgroup with a quota of 2.5 cores        ->  1 and 1

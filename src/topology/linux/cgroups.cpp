@@ -19,15 +19,14 @@ bool lists(std::string_view comma_separated, std::string_view word) {
   return std::ranges::find(parts, word) != parts.end();
 }
 
-/// A mounted hierarchy of cgroups, or a mounted part of one.
 struct Mount {
   int version = 2;
   std::string options;  ///< mount options; in version 1 they include the controllers
   fs::path root;        ///< the cgroup at the mount point
-  fs::path point;       ///< the mount point
+  fs::path point;
 };
 
-/// The kernel escapes blanks in a path as \040, and some other characters as octal numbers too.
+/// The kernel escapes blanks and some other characters in paths as octal numbers (\040).
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -60,8 +59,8 @@ std::vector<Mount> mounts(const fs::path& root) {
   return found;
 }
 
-/// The cgroup of this process in a hierarchy, from /proc/self/cgroup: "4:memory:/job" in version 1, "0::/job"
-/// in version 2.
+/// The process's cgroup, from a line of /proc/self/cgroup: "4:memory:/job" in version 1, "0::/job" in version
+/// 2.
 std::optional<fs::path> path_in(const fs::path& root, int version, std::string_view controller) {
   std::optional<fs::path> path;
   each_line(text_of_file(root / "proc/self/cgroup"), [&](std::string_view line) {
@@ -76,7 +75,8 @@ std::optional<fs::path> path_in(const fs::path& root, int version, std::string_v
   return path;
 }
 
-/// `path` relative to `mount_root`; empty if it is not below that, or outside the namespace ("/../job").
+/// `path` relative to `mount_root`; empty if it is not below `mount_root`, or outside the namespace
+/// ("/../job").
 std::optional<fs::path> below(const fs::path& path, const fs::path& mount_root) {
   const fs::path rest = path.lexically_relative(mount_root);
   const bool leads_out =
@@ -88,7 +88,7 @@ std::optional<fs::path> below(const fs::path& path, const fs::path& mount_root) 
 void append(std::vector<Cgroup>& all, const fs::path& root, int version, std::string_view controller) {
   const auto path = path_in(root, version, controller);
   if (!path) return;
-  // If there are several mounts, use the one that shows most of the hierarchy.
+  // Of several mounts, uses the one with most of the hierarchy.
   std::optional<fs::path> longest;
   fs::path point;
   for (const Mount& mount : mounts(root)) {

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// A cpu_set_t with as many CPUs as a `CpuSet`.
+/// A dynamic cpu_set_t with the size of a `CpuSet`.
 class CpuMask {
  public:
   [[nodiscard]] cpu_set_t* get() noexcept { return reinterpret_cast<cpu_set_t*>(words_.data()); }

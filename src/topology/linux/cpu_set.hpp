@@ -12,17 +12,16 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// A set of CPU numbers. Linux supports no more CPUs (CONFIG_NR_CPUS of x86 with MAXSMP).
+/// 8192 is Linux's maximum number of CPUs (CONFIG_NR_CPUS on x86 with MAXSMP).
 using CpuSet = std::bitset<8192>;
 
-/// The CPUs that thread `id` may use; 0 is the calling thread. None on failure.
+/// The affinity of thread `id`; 0 is the calling thread. Empty set on failure.
 [[nodiscard]] CpuSet affinity_of(pid_t id);
-/// Binds the calling thread; returns whether the kernel did.
 [[nodiscard]] bool bind_this_thread(const CpuSet& cpus);
 
-/// A list as the kernel and hwloc write it: "0-15,32-47".
+/// The kernel's and hwloc's list format: "0-15,32-47".
 [[nodiscard]] std::string list_text(const CpuSet& cpus);
-/// The CPUs in such a list; empty if the text is not a list.
+/// The inverse of `list_text`; empty if `list` is malformed.
 [[nodiscard]] std::optional<CpuSet> parse_cpu_list(std::string_view list);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::detail {
 
 [[nodiscard]] std::string this_hostname();
 
-/// The random identifier that the kernel generated at boot; empty if it cannot be read.
+/// The kernel's random identifier of this boot; empty if it cannot be read.
 [[nodiscard]] std::string this_boot_id();
 
 }  // namespace TESSERA_NAMESPACE::detail

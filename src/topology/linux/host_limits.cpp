@@ -25,16 +25,14 @@ using detail::number_in;
 using detail::number_of;
 using detail::take_number;
 
-/// Limits above this count as no limit: cgroup version 1 reports a huge number where there is none.
+/// Larger values count as no limit: cgroup version 1 reports a huge number if there is no limit.
 constexpr std::int64_t absurd_bytes = std::int64_t{1} << 60;
 
-/// `count` units in bytes, at most `absurd_bytes`, so that sums and differences of a few such values cannot
-/// overflow, whatever the files contain.
+/// `count` units in bytes, clamped to `absurd_bytes`, so that sums of a few values cannot overflow.
 std::int64_t bytes_of(std::optional<std::int64_t> count, std::int64_t unit = 1) {
   return std::clamp<std::int64_t>(count.value_or(0), 0, absurd_bytes / unit) * unit;
 }
 
-/// An absolute path, moved below `root`.
 fs::path under(const fs::path& root, const fs::path& path) {
   return root / path.relative_path();
 }
@@ -59,18 +57,18 @@ std::optional<CpuQuota> quota_of(const fs::path& root, const Cgroup& cgroup) {
                   file.string()};
 }
 
-/// Memory that a cgroup holds and that the kernel could not reclaim for another allocation.
+/// Memory of a cgroup that the kernel cannot reclaim.
 std::int64_t held_bytes(const fs::path& folder, int version) {
   const char* const usage = version == 2 ? "memory.current" : "memory.usage_in_bytes";
   std::int64_t held = bytes_of(number_in(folder / usage));
   const fs::path details = folder / "memory.stat";
-  const std::string total = version == 2 ? "" : "total_";  // includes the cgroups below
+  const std::string total = version == 2 ? "" : "total_";  // includes child cgroups
   for (const char* dropped : {"active_file", "inactive_file", "slab_reclaimable"})
     held -= bytes_of(number_of(details, total + dropped));
   return std::max<std::int64_t>(held, 0);
 }
 
-/// Free swap that a cgroup with this limit may use in addition to its memory.
+/// Free swap that a cgroup may use in addition to its memory limit.
 std::int64_t swap_bytes(const fs::path& folder, int version, std::int64_t limit, std::int64_t free_swap) {
   std::int64_t room = std::numeric_limits<std::int64_t>::max();
   if (version == 2) {
@@ -105,7 +103,7 @@ void append_cgroups(std::vector<MemoryLimit>& all, const fs::path& root, std::in
 }
 
 void append_ulimits(std::vector<MemoryLimit>& all, const fs::path& root) {
-  // The fields of statm, in pages: size, resident, shared, text, library, data, dirty.
+  // Fields of statm, in pages: size, resident, shared, text, library, data.
   std::array<std::int64_t, 6> used{};
   const std::int64_t page = sysconf(_SC_PAGESIZE);
   const std::string line = first_line(root / "proc/self/statm");

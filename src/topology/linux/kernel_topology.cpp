@@ -15,7 +15,7 @@ std::optional<CpuSet> cpus_in(const fs::path& file) {
   return parse_cpu_list(first_line(file));
 }
 
-/// The CPU model; empty if the kernel does not report it, as on most non-x86 machines.
+/// Empty if the kernel does not report the model, as on most non-x86 machines.
 std::string cpu_model(const fs::path& file) {
   constexpr std::size_t first_cpu = 4096;
   std::string model;
@@ -74,7 +74,7 @@ Nearness KernelTopology::nearness(const PciId& pci) const {
   Nearness out;
   out.numa_node = static_cast<int>(number_in(folder / "numa_node").value_or(-1));
   CpuSet near = cpus_in(folder / "local_cpulist").value_or(CpuSet());
-  if (near.none()) near = allowed_;  // not known: treat all cores as near
+  if (near.none()) near = allowed_;  // unknown: treats all cores as near
   out.near_cpuset = list_text(near & allowed_);
   out.distance = out.near_cpuset.empty() ? 1 : 0;
   return out;

@@ -11,24 +11,24 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// How near a PCI device is to the cores of this rank.
+/// Locality of a PCI device relative to the cores of this rank.
 struct Nearness {
-  int numa_node = -1;       ///< numbered by the operating system; -1 if not known
-  std::string near_cpuset;  ///< cores near the device that this rank may use; empty if there are none
+  int numa_node = -1;       ///< the operating system's number; -1: unknown
+  std::string near_cpuset;  ///< cores near the device that this rank may use
   int distance = 0;         ///< see `ProbedDevice::distance`
 };
 
-/// The topology of the cores that the calling thread may use, and of devices, read from /sys and /proc.
-/// Missing files are not errors: some virtual machines lack them. Cost: one read per core, below a
-/// millisecond on most machines, where hwloc takes tens.
+/// Topology of the calling thread's cores, and of devices, from /sys and /proc. Missing files are not errors,
+/// because some virtual machines lack them. Cost: one read per core, usually below a millisecond; hwloc takes
+/// tens.
 class KernelTopology {
  public:
-  /// `root` has the kernel's files: "/" except in tests.
+  /// `root` is "/" except in tests.
   explicit KernelTopology(std::filesystem::path root = "/", CpuSet allowed = affinity_of(0));
 
-  /// The host, without its name and identity.
+  /// Without host name and boot id.
   [[nodiscard]] HostInfo host() const;
-  /// The result's `distance` is 0 if a core is near the device, else 1: the kernel's files tell no more.
+  /// `distance` is 0 if a core is near the device, else 1, because the kernel's files have no more detail.
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 
  private:

@@ -51,7 +51,7 @@ std::optional<std::int64_t> number_of(const std::filesystem::path& file, std::st
   each_line(text_of_file(file), [&](std::string_view line) {
     if (!line.starts_with(key)) return false;
     line.remove_prefix(key.size());
-    // Compare the whole key: one key may be a prefix of another.
+    // The key must end here, because one key may be a prefix of another.
     if (!line.starts_with(' ') && !line.starts_with('\t')) return false;
     number = take_number(line);
     return true;

@@ -8,8 +8,8 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// Why a folder below a world-writable one cannot be trusted. Empty if it is a directory, not a link, and
-/// only this user may write to it.
+/// Why a folder below a world-writable one cannot be trusted. Empty if `folder` is a directory, not a link,
+/// is owned by this user, and has no permissions for others.
 [[nodiscard]] std::string problem_of_private_folder(const std::filesystem::path& folder);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -2,14 +2,14 @@
 # tessera_add_test(NAME name SOURCES file... [PROGRAM program] [LABELS label...] [RANKS n...] [GPUS n]
 #                  [LIBRARIES target...] [ENVIRONMENT VAR=value...] [TIMEOUT seconds] [SHARDS n])
 #
-# Registers one GoogleTest program or, with PROGRAM, a program that several tests share to save compile time; each test
-# runs its own sources. All tests of one program have RANKS, or none has; the program is linked with the libraries of
-# all. Without RANKS a test runs once, as "name". With RANKS, which a build without MPI leaves out, it runs once for
-# each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function that owns the MPI
-# session and fails on every rank if a test failed on one. With GPUS the test requests that many of CTest, and must
-# GTEST_SKIP with a reason if there are fewer. With SHARDS its tests are divided among as many runs, "name.1" to
-# "name.<n>", which may run concurrently. A test that hangs is ended after TIMEOUT, by default that of the test preset,
-# which is long enough for slow and busy machines.
+# Registers a GoogleTest program as the CTest test "name".
+# PROGRAM: name of a program that several tests share, to save compile time. Each test runs only its own sources. Either
+# all tests of a program have RANKS, or none.
+# RANKS: runs the test under mpirun once for each number n, oversubscribed, as "name.np<n>". Its main function owns the
+# MPI session, and fails on every rank if a test fails on one. A build without MPI omits the test.
+# GPUS: requests this many GPUs from CTest. The test must GTEST_SKIP with a reason if there are fewer.
+# SHARDS: divides the test among runs "name.1" to "name.<n>", which may be concurrent.
+# TIMEOUT: default is the timeout of the test preset.
 function(tessera_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;PROGRAM;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
   if(arg_RANKS AND NOT TESSERA_ENABLE_MPI)
@@ -18,7 +18,7 @@ function(tessera_add_test)
   if(arg_TIMEOUT AND TESSERA_SANITIZE)
     math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
   endif()
-  # Kernels that a test compiles stay in the build tree.
+  # Caches kernels that tests compile in the build tree.
   list(APPEND arg_ENVIRONMENT TESSERA_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache)
   set(program ${arg_NAME})
   set(chosen "")
@@ -37,7 +37,7 @@ function(tessera_add_test)
       target_sources(${program} PRIVATE $<TARGET_OBJECTS:tessera_unit_main>)
     endif()
     target_link_libraries(${program} PRIVATE GTest::gtest tessera::tessera tessera_compile_options)
-    # Tests run for seconds; compiling them takes longer.
+    # -O1, because compiling a test takes longer than running it.
     target_compile_options(${program} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
     if("tessera_gam" IN_LIST arg_LIBRARIES OR "tessera_test_support" IN_LIST arg_LIBRARIES)
       target_precompile_headers(${program} REUSE_FROM tessera_test_support)
@@ -74,7 +74,7 @@ function(tessera_add_test)
   endif()
   if(arg_GPUS)
     list(APPEND arg_LABELS gpu)
-    # CTest reports a skip only if all tests were skipped: GoogleTest then ends with the list of them.
+    # Matches only if GoogleTest skipped all tests: its output then ends with their list.
     set_tests_properties(${tests} PROPERTIES RESOURCE_GROUPS "${arg_GPUS},gpus:1"
       SKIP_REGULAR_EXPRESSION "PASSED  \\] 0 tests\\.\n\\[  SKIPPED \\] [0-9]+ tests?, listed below:\n(\\[  SKIPPED \\] [^\n]*\n)+$")
   endif()
@@ -82,7 +82,7 @@ function(tessera_add_test)
   if(arg_TIMEOUT)
     set_tests_properties(${tests} PROPERTIES TIMEOUT ${arg_TIMEOUT})
   endif()
-  # Concurrent tests use the same GPUs: each has its own lock folder, so that none waits for another.
+  # Each test has its own lock folder, so that concurrent tests on the same GPUs do not wait for each other.
   foreach(test IN LISTS tests)
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT TESSERA_LOCK_DIR=${PROJECT_BINARY_DIR}/tests/locks/${test})
   endforeach()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Looks for Apache Arrow and its Parquet library, 15 or later: their own packages for CMake, or else those in the pyarrow
-# of TESSERA_PYTHON_OF_ARROW, python3 by default. Sets TESSERA_ARROW (a plain variable) to where they are, e.g.
-# "26.0.1 (pyarrow)", or OFF, and makes the targets Arrow::arrow_shared and Parquet::parquet_shared.
+# Finds Apache Arrow and Parquet, 15 or later: by their CMake packages, otherwise in the pyarrow of
+# TESSERA_PYTHON_OF_ARROW (default python3). Sets TESSERA_ARROW (not cached) to version and origin, e.g. "26.0.1
+# (pyarrow)", or to OFF, and defines the targets Arrow::arrow_shared and Parquet::parquet_shared.
 set(TESSERA_ARROW OFF)
 find_package(Arrow QUIET CONFIG)
 find_package(Parquet QUIET CONFIG)
@@ -15,7 +15,7 @@ mark_as_advanced(TESSERA_PYTHON_OF_ARROW)
 if(NOT TESSERA_PYTHON_OF_ARROW OR TARGET Arrow::arrow_shared)
   return()
 endif()
-# pyarrow's libraries have a version number in their names, and no links such as libarrow.so.
+# pyarrow's libraries have versioned names, without symbolic links such as libarrow.so.
 execute_process(COMMAND ${TESSERA_PYTHON_OF_ARROW} -c [[
 import glob, os, pyarrow
 folder = pyarrow.get_library_dirs()[0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether the plugin for Parquet and Feather files is built, and installs it; also installs its sources, from
-# which install_plugin.cmake builds it later. Sets TESSERA_ARROW (a plain variable).
+# Builds and installs the plugin for Parquet and Feather files, if Arrow is found. Always installs the plugin's sources,
+# for install_plugin.cmake. Sets TESSERA_ARROW (not cached).
 set(TESSERA_ARROW OFF)
 if(TESSERA_ENABLE_ARROW)
   include(TesseraArrow)
@@ -8,7 +8,7 @@ if(TESSERA_ENABLE_ARROW)
     set(TESSERA_INCLUDE_DIR ${PROJECT_SOURCE_DIR}/include)
     add_subdirectory(src/gam/data/arrow/plugin)
     tessera_harden(tessera_arrow_objects tessera_arrow)
-    # A plugin linked with a pyarrow inside this tree (scripts/run-tests installs one) is not installed.
+    # Does not install a plugin that is linked with a pyarrow inside this tree, such as that of scripts/run-tests.
     get_target_property(library Arrow::arrow_shared LOCATION)
     cmake_path(IS_PREFIX PROJECT_SOURCE_DIR ${library} is_here)
     if(NOT is_here)

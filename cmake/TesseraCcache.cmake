@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# With TESSERA_ENABLE_CCACHE, ccache (if installed) compiles everything, and reuses the objects of all build trees. A
-# compiler launcher that the user has set is kept.
+# With TESSERA_ENABLE_CCACHE, compiles with ccache, if installed. Keeps a compiler launcher that the user has set.
 if(TESSERA_ENABLE_CCACHE)
   find_program(TESSERA_CCACHE ccache)
   mark_as_advanced(TESSERA_CCACHE)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# tessera_check_language(LANGUAGE): check_language, but like find_program it searches again in each configuration until
-# it finds a compiler. A compiler or NOTFOUND that the user has set is kept.
+# tessera_check_language(LANGUAGE): like check_language, but repeats a failed search in each configuration. Keeps a
+# compiler or NOTFOUND that the user has set.
 include(CheckLanguage)
 macro(tessera_check_language language)
   get_property(type CACHE CMAKE_${language}_COMPILER PROPERTY TYPE)

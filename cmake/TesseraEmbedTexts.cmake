@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_embed_texts(target function HEADER header FILES name=path...)
 #
-# Adds a source to `target` that defines `function`, declared in `header`, e.g. "ns::texts": it returns the
-# files as std::vector<tessera::NamedHeader>, in the order given. It is written again when a file changes.
+# Adds a generated source to `target` that defines `function` (such as ns::texts), declared in `header`. The function
+# returns the names and contents of the files as std::vector<tessera::NamedHeader>.
 function(tessera_embed_texts target function)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "HEADER" "FILES")
   string(MAKE_C_IDENTIFIER ${function} name)

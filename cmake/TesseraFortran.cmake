@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Fortran interface: the source of module tessera, generated from tessera.h, for any compiler, and
-# tessera.mod, if a compiler is found here. The module has only interfaces, so it has no library.
+# Installs the Fortran interface: tessera.f90, generated from tessera.h, and tessera.mod, if a Fortran compiler is
+# found. The module has only interfaces, so there is no library.
 include(TesseraFortranModule)
 set(TESSERA_INSTALL_FORTRANDIR ${CMAKE_INSTALL_INCLUDEDIR}/tessera/fortran)
 set(fortran_folder ${PROJECT_BINARY_DIR}/fortran)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# tessera_fortran_module(HEADER TEMPLATE MODULE) writes the Fortran module of <tessera/tessera.h>: its constants,
-# structures with their defaults, types of functions, and functions, with the names of C's arguments.
+# tessera_fortran_module(HEADER TEMPLATE MODULE) generates the Fortran module of <tessera/tessera.h>: constants,
+# structures with defaults, abstract interfaces of callbacks, and functions, with the argument names of C.
 
-# Information that the types of C lack: which pointers are arrays, which may be null, and which texts are returned.
+# Argument names by what C types do not tell: arrays, optional pointers, and returned texts.
 set(fortran_arrays arrays block copy fingerprint partial result signals)
 set(fortran_optional cause options purpose reason signals)
 set(fortran_returned text)
 
-# The Fortran declaration of `c`, a declaration of C; its role is ARGUMENT (of a function), CALLBACK or FIELD.
+# Translates the C declaration `c` to Fortran. Roles: ARGUMENT (of a function), CALLBACK (argument of a callback),
+# FIELD.
 function(tessera_fortran_declaration c role out)
   if(NOT c MATCHES "^ *(const )?([A-Za-z0-9_]+) ?([*]?)( const)?([*]?) ?([a-z0-9_]+)$")
     message(FATAL_ERROR "tessera.h declares '${c}', unknown here: extend TesseraFortranModule.cmake")
@@ -47,7 +48,7 @@ function(tessera_fortran_declaration c role out)
   set(${out} "${type}${attributes} :: ${name}" PARENT_SCOPE)
 endfunction()
 
-# The interface of a function of C, "int32_t tessera_f(int32_t a, void* b)".
+# Translates a C function, such as "int32_t tessera_f(int32_t a, void* b)", to a Fortran interface.
 function(tessera_fortran_interface c role out)
   string(REGEX MATCH "^(.*[ *])(tessera_[a-z0-9_]+)[(](.*)[)]$" matched "${c}")
   set(result "${CMAKE_MATCH_1}")
@@ -97,7 +98,7 @@ function(tessera_fortran_module header template module)
   string(REGEX MATCH "#define TESSERA_C_VERSION ([0-9]+)" matched "${text}")
   set(version ${CMAKE_MATCH_1})
   string(REGEX REPLACE "[ \\\n]+" " " text "${text}")
-  string(REPLACE ";" "@" text "${text}")  # a semicolon would end an element of a list
+  string(REPLACE ";" "@" text "${text}")  # because CMake splits lists at semicolons
   string(REGEX MATCH "#define TESSERA_DEFAULT_OPTIONS { ([^}]*) }" matched "${text}")
   string(REPLACE ", " ";" defaults_tessera_options "${CMAKE_MATCH_1}")
   set(defaults_tessera_reducer TESSERA_SUM TESSERA_DOUBLE 1 0 0 0 0)
@@ -155,7 +156,7 @@ function(tessera_fortran_module header template module)
     string(APPEND CALLBACKS "${lines}")
   endforeach()
 
-  # A function with a communicator has a variant for Fortran, which gets the name here.
+  # A function with an MPI_Comm is omitted: its variant with MPI_Fint, ending with _fortran, takes its name.
   set(FUNCTIONS "")
   string(REGEX MATCHALL "TESSERA_API [^@(]*[(][^)]*[)]@" functions "${text}")
   string(REGEX MATCHALL "TESSERA_API [a-z]" marks "${text}")

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_harden(target...)
 #
-# Hardens a target against exploits of its defects: stack canaries, stack clash protection, checked calls of the C
-# library (_FORTIFY_SOURCE), control flow protection where the processor has it, position-independent executables (PIE)
-# and read-only relocations (full RELRO). For installed programs and libraries. The flags are private to the target: a
-# consumer of a library gets none of them.
+# Hardens installed programs and libraries: stack canaries, stack clash protection, _FORTIFY_SOURCE, control flow
+# protection if the CPU supports it, position-independent executables (PIE) and full RELRO. The flags are PRIVATE:
+# targets that link a library do not get them.
 #
-# The assertions of libstdc++ (_GLIBCXX_ASSERTIONS) are not used: in the loops over rows they take a tenth of a fit's
-# time.
+# No _GLIBCXX_ASSERTIONS: in the loops over rows these assertions cost 10 % of a fit's time.
 #
-# A distribution with its own flags (dpkg-buildflags, a Spack compiler wrapper) sets TESSERA_HARDENING=OFF, or leaves it
-# ON: a level of _FORTIFY_SOURCE in CMAKE_CXX_FLAGS is kept.
+# Distributions with their own flags (dpkg-buildflags, Spack's compiler wrapper) may set TESSERA_HARDENING=OFF. With ON,
+# a level of _FORTIFY_SOURCE in CMAKE_CXX_FLAGS is kept.
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
 include(CheckLinkerFlag)
 include(CheckPIESupported)
 
-# -Werror: clang only warns about a flag that the target's processor does not have.
+# -Werror, because clang only warns about flags that the target CPU does not support.
 set(CMAKE_REQUIRED_FLAGS -Werror)
 set(hardening_compile_options "")
 set(hardening_link_options "")
@@ -39,8 +37,8 @@ if(TESSERA_HARDENING)
   check_pie_supported(LANGUAGES CXX)
 endif()
 
-# _FORTIFY_SOURCE needs optimised code, and is left out with a sanitizer, which checks the same. Level 3 needs GCC 12 or
-# clang 9, and glibc 2.35.
+# _FORTIFY_SOURCE needs optimisation, and is redundant with a sanitizer. Level 3 needs GCC 12 or clang 9, and glibc
+# 2.35.
 set(hardening_fortify "")
 if(TESSERA_HARDENING AND NOT TESSERA_SANITIZE AND NOT "${CMAKE_CXX_FLAGS}" MATCHES "_FORTIFY_SOURCE")
   foreach(level IN ITEMS 3 2)
@@ -57,7 +55,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 function(tessera_harden)
   set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
   foreach(target IN LISTS ARGN)
-    # nvcc passes the flags on to its host compiler.
+    # -Xcompiler: nvcc passes the flag to its host compiler.
     foreach(flag IN LISTS hardening_compile_options)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>
         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>)

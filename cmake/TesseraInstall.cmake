@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The install rules: programs with their manual pages and completions, the library, static and shared, its headers, the
-# packages for CMake and pkg-config, job scripts, examples and a modulefile. No installed file contains a path of the
-# source tree, the build tree or the prefix: the prefix can be moved.
+# The install rules. The installed tree is relocatable: no file contains a path of the source tree, the build tree or
+# the prefix.
 include(CMakePackageConfigHelpers)
 include(TesseraSourceTime)
 set(TESSERA_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(TESSERA_INSTALL_SHAREDIR ${CMAKE_INSTALL_DATADIR}/tessera)
 
-# The build tree has the folders and run paths of an installed tree. Otherwise CMake would change run paths at
-# installation, and would pad those of the build tree with an empty element, which the dynamic loader takes for the
-# working directory.
+# The build tree has the layout and run paths of the installed tree (BUILD_WITH_INSTALL_RPATH). Otherwise CMake would
+# pad run paths in the build tree with an empty element, which the dynamic loader takes for the working directory.
 
 # The library and its headers.
 foreach(library IN ITEMS tessera tessera_shared)
@@ -19,13 +17,14 @@ foreach(library IN ITEMS tessera tessera_shared)
   get_target_property(type ${library} TYPE)
   string(REGEX REPLACE "_LIBRARY" "" kind ${type})
   string(TOLOWER ${kind} kind)
-  # MPI, hwloc and the others are found where they were linked, e.g. in a module's prefix.
+  # The run path has the folders of MPI, hwloc and other dependencies, e.g. in a module's prefix.
   set_target_properties(${library} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON BUILD_WITH_INSTALL_RPATH ON)
   install(TARGETS ${library} EXPORT tessera-${kind})
   install(EXPORT tessera-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
   list(APPEND kinds ${kind})
 endforeach()
-# tessera::gam, static and shared like the library; the shared one finds the core in its own folder.
+# tessera::gam, static and shared like the library. $ORIGIN: the shared libtessera_gam finds libtessera in its own
+# folder.
 set(left_out PATTERN gam EXCLUDE PATTERN tessera_gam.h EXCLUDE)
 if(TARGET tessera_gam)
   set(left_out "")
@@ -44,7 +43,7 @@ if(TARGET tessera_gam)
   endforeach()
 endif()
 if(NOT TESSERA_ENABLE_MPI)
-  list(APPEND left_out PATTERN tessera.h EXCLUDE)  # the C interface of jobs, which have communicators
+  list(APPEND left_out PATTERN tessera.h EXCLUDE)  # the C interface needs MPI communicators
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${left_out})
@@ -66,7 +65,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersio
 install(FILES ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake
   ${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
 
-# For pkg-config: `tessera` is the shared library where there is one, `tessera-static` the static one.
+# For pkg-config: `tessera` is the shared library, `tessera-static` the static one.
 file(RELATIVE_PATH PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" PC_PREFIX ${PC_PREFIX})
 get_target_property(definitions tessera INTERFACE_COMPILE_DEFINITIONS)
@@ -97,7 +96,7 @@ function(tessera_install_pc name kind link)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
 if("shared" IN_LIST kinds)
-  # With a run path, so that a program starts from any prefix.
+  # The run path lets programs find the library in any prefix.
   tessera_install_pc(tessera "shared library" "Libs: -L\${libdir} -ltessera -Wl,-rpath,\${libdir}")
   configure_file(${PROJECT_SOURCE_DIR}/cmake/trim_run_path.cmake.in ${PROJECT_BINARY_DIR}/cmake/trim_run_path.cmake @ONLY)
   install(SCRIPT ${PROJECT_BINARY_DIR}/cmake/trim_run_path.cmake)
@@ -115,7 +114,7 @@ if(TESSERA_FORTRAN)
   tessera_install_pc(tessera-fortran "Fortran module" "Requires: tessera")
 endif()
 
-# The programs, and their documentation.
+# Programs, manual pages and shell completions.
 string(SUBSTRING ${TESSERA_SOURCE_TIME} 0 10 source_date)
 set(pages_dir ${PROJECT_BINARY_DIR}/pages)
 file(MAKE_DIRECTORY ${pages_dir})

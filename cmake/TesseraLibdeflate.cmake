@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether libdeflate unpacks compressed tables. Needs PkgConfig. Sets TESSERA_LIBDEFLATE (a plain variable), and
-# makes PkgConfig::libdeflate.
+# Finds libdeflate, which decompresses gzip tables faster than zlib. Needs PkgConfig. Sets TESSERA_LIBDEFLATE (not
+# cached), and defines PkgConfig::libdeflate.
 set(TESSERA_LIBDEFLATE OFF)
 if(TESSERA_ENABLE_LIBDEFLATE AND TESSERA_ENABLE_APPS)
   pkg_check_modules(libdeflate QUIET IMPORTED_TARGET libdeflate>=1.6)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether sums and broadcasts between GPUs may use NCCL. Include it after TesseraCuda. Sets TESSERA_NCCL (a
-# plain variable). Only NCCL's header is needed here: the library is opened at run time.
+# Finds NCCL, for sums and broadcasts between GPUs. Include after TesseraCuda. Sets TESSERA_NCCL (not cached). Only the
+# header is needed, because the library is opened at run time.
 set(TESSERA_NCCL OFF)
 if(TESSERA_ENABLE_NCCL AND (TESSERA_CUDA OR NOT TESSERA_ENABLE_NCCL STREQUAL "AUTO"))
   if(NOT TESSERA_CUDA)

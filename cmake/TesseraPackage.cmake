@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` makes a Debian package of what is installed. `cmake --workflow --preset package` does all steps, as a
-# distribution would: without tests, for /usr, and without search paths in the programs.
+# `cpack` makes a Debian package of the installed files. `cmake --workflow --preset package` also configures and builds,
+# as a distribution does: without tests, for /usr, and without run paths.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tessera)
 set(CPACK_PACKAGE_CONTACT "The Tessera developers <developers@tessera.invalid>")
 set(CPACK_STRIP_FILES ON)
-# Installed files depend on the prefix: it must be that of the package, not the folder in which it is packed.
+# Installed files contain the prefix, so packing must use DESTDIR instead of a temporary prefix.
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
@@ -18,9 +18,9 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 every rank and GPU of an MPI job, as bam() of R's mgcv would. tessera-info
 shows what a job finds, and who drives what. The library and its headers are
 what they are made with. None of it needs a GPU.")
-# dpkg determines the libraries that programs are linked with. Programs that Tessera starts must be named: mpirun, and
-# ssh, which mpirun searches for even on one machine. Packages for building programs with the library are recommended,
-# and those for the static tessera::gam suggested.
+# dpkg derives the dependencies on shared libraries. Programs that Tessera starts must be listed: mpirun, and ssh, which
+# mpirun needs even on one machine. Packages for compiling with the library are recommended; those for the static
+# tessera::gam are suggested.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides which compressed tables are read in addition to gzip. Needs PkgConfig. Sets TESSERA_PACKINGS (a plain
-# variable), a list of zstd, xz and bzip2, and for each the target TESSERA_LIBRARY_OF_name.
+# Finds the libraries of compression formats besides gzip. Needs PkgConfig. Sets TESSERA_PACKINGS (not cached), the
+# formats found among zstd, xz and bzip2, and TESSERA_LIBRARY_OF_<format>, the name of each library's target.
 set(TESSERA_PACKINGS "")
 if(TESSERA_ENABLE_PACKINGS AND TESSERA_ENABLE_APPS)
   pkg_check_modules(zstd QUIET IMPORTED_TARGET libzstd>=1.4)

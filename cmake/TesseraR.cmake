@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Decides whether the R package is installed: in lib/R/site-library below the prefix, as in Debian, or in
-# TESSERA_INSTALL_RDIR. Sets TESSERA_R (a plain variable). R builds it at installation, with the library of this build.
+# Installs the R package into TESSERA_INSTALL_RDIR, if R and mgcv are found. R builds the package at installation, with
+# the library of this build. Sets TESSERA_R (not cached).
 set(TESSERA_R OFF)
 if(TESSERA_ENABLE_R AND TARGET tessera_gam_shared)
   find_program(TESSERA_RSCRIPT Rscript)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Licences and parts of an installed tree: THIRD-PARTY-NOTICES, with the licences of what is compiled in, and
-# tessera.spdx.json, a bill of materials (SPDX 2.3) with the files of the tree and their checksums. Both describe the
-# packages found here. For reproducible builds neither contains a time, or a path or name of this machine.
+# Installs THIRD-PARTY-NOTICES, with the licences of code that is compiled in, and tessera.spdx.json, a bill of
+# materials (SPDX 2.3) with checksums of the installed files. Both describe the dependencies found in this
+# configuration. For reproducible builds, neither contains the current time, or a path or name of this machine.
 set(sbom_parts "")
 set(sbom_relations "")
 set(sbom_notices "")
 
 # part(NAME name ID id RELATION spdx_relationship LICENSE spdx [VERSION version] [URL url] [NOTICE name.txt] [STATIC_NOTICE name.txt])
-# The relationship is Tessera's to the part, except those that end with _OF. STATIC_NOTICE is used if it is STATIC_LINK.
+# RELATION goes from Tessera to the part or, if it ends with _OF, from the part to Tessera. STATIC_NOTICE replaces
+# NOTICE for STATIC_LINK.
 macro(part)
   cmake_parse_arguments(part "" "NAME;ID;RELATION;LICENSE;VERSION;URL;NOTICE;STATIC_NOTICE" "" ${ARGN})
   set(part_json "\"name\": \"${part_NAME}\", \"SPDXID\": \"SPDXRef-${part_ID}\"")
@@ -44,7 +45,7 @@ macro(part)
   endif()
 endmacro()
 
-# linkage(variable library...): how libraries are linked, given as an imported target or as files.
+# linkage(variable library...): sets `variable` to STATIC_LINK or DYNAMIC_LINK, for an imported target or library files.
 function(linkage variable)
   set(type "")
   if(TARGET "${ARGN}")
@@ -56,7 +57,7 @@ function(linkage variable)
   endif()
 endfunction()
 
-# The MPI implementation, from its header.
+# Name and version of the MPI implementation, from mpi.h.
 if(TESSERA_ENABLE_MPI)
   set(mpi_name MPI)
   set(mpi_version "")
@@ -82,7 +83,7 @@ if(TESSERA_ENABLE_MPI)
 endif()
 
 if(TESSERA_ENABLE_APPS)
-  # Sets the versions, which find_package has set only in the programs' folders.
+  # Sets the version variables, which are otherwise set only in the scope of subdirectories.
   foreach(package IN ITEMS CLI11 nlohmann_json fmt tomlplusplus ZLIB)
     find_package(${package} QUIET REQUIRED)
   endforeach()
@@ -96,7 +97,7 @@ if(TESSERA_ENABLE_APPS)
     URL https://github.com/boostorg/math NOTICE boost.txt)
   part(NAME Eigen ID eigen RELATION STATIC_LINK VERSION ${Eigen3_VERSION} LICENSE MPL-2.0
     URL https://eigen.tuxfamily.org NOTICE eigen.txt)
-  # The templates of these two are compiled in, and the rest is linked.
+  # Templates of fmt and toml++ are compiled in, so both need notices even if linked dynamically.
   linkage(kind fmt::fmt)
   part(NAME fmt ID fmt RELATION ${kind} VERSION ${fmt_VERSION} LICENSE MIT URL https://github.com/fmtlib/fmt NOTICE fmt.txt)
   linkage(kind tomlplusplus::tomlplusplus)
@@ -143,7 +144,7 @@ endif()
 if(TESSERA_NCCL)
   part(NAME NCCL ID nccl RELATION OPTIONAL_DEPENDENCY_OF LICENSE BSD-3-Clause URL https://github.com/NVIDIA/nccl)
 endif()
-# Parts of the examples.
+# Data of the examples.
 part(NAME "Tables of the gallery, in the public domain: their README has the sources" ID gallery RELATION CONTAINS
   LICENSE NOASSERTION)
 part(NAME "Diamonds, a table of ggplot2" ID diamonds RELATION CONTAINS LICENSE MIT
@@ -165,7 +166,7 @@ The C++ standard library's templates are compiled in under the exception that th
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/cmake/THIRD-PARTY-NOTICES CONTENT "${notices_head}${sbom_notices}" @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/THIRD-PARTY-NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The list of the installed files is written at the end of an installation.
+# tessera.spdx.json is written at the end of an installation, when all installed files are known.
 list(JOIN sbom_parts ",\n" SBOM_PARTS)
 list(JOIN sbom_relations ",\n" SBOM_RELATIONS)
 cmake_path(SET SBOM_FILE NORMALIZE ${CMAKE_INSTALL_DOCDIR}/tessera.spdx.json)

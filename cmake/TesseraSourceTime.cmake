@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TESSERA_SOURCE_TIME, such as 2026-01-31T12:00:00Z, is the date in installed files, for reproducible builds:
-# $SOURCE_DATE_EPOCH; otherwise the time of the commit or, in an archive, of its files.
+# Sets TESSERA_SOURCE_TIME, such as 2026-01-31T12:00:00Z, the date in installed files, for reproducible builds. It is
+# $SOURCE_DATE_EPOCH; otherwise the time of the commit or, without git, of CMakeLists.txt.
 set(source_time_given "$ENV{SOURCE_DATE_EPOCH}")
 set(source_time "${source_time_given}")
 if(source_time STREQUAL "" AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
@@ -10,7 +10,7 @@ endif()
 if(source_time STREQUAL "")
   file(TIMESTAMP ${PROJECT_SOURCE_DIR}/CMakeLists.txt source_time %s UTC)
 endif()
-# CMake writes only the current time, which this variable replaces.
+# string(TIMESTAMP) formats only the current time, which this variable overrides.
 set(ENV{SOURCE_DATE_EPOCH} ${source_time})
 string(TIMESTAMP TESSERA_SOURCE_TIME "%Y-%m-%dT%H:%M:%SZ" UTC)
 if(source_time_given STREQUAL "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by tessera_embed_texts: writes OUTPUT, which defines FUNCTION over the FILES (name=path...).
+# Script of tessera_embed_texts: writes the source OUTPUT, which defines FUNCTION, from FILES (name=path...).
 set(text "// Written by cmake/write_embedded_texts.cmake.\n#include \"${HEADER}\"\n\n")
 string(APPEND text "std::vector<tessera::NamedHeader> ${FUNCTION}() {\n  return {\n")
 foreach(file IN LISTS FILES)

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions of run-example and run-tests; sourced by them in the repository's root.
+# Functions for the scripts in this folder, which source this file in the repository's root.
 
 say() { echo "== $*"; }
 
-# Finds a CUDA toolkit in the folder of its packages if it is not on the PATH.
+# Adds a CUDA toolkit in its default folder to the PATH.
 if ! command -v nvcc >/dev/null && [[ -x /usr/local/cuda/bin/nvcc ]]; then
   PATH=$PATH:/usr/local/cuda/bin
 fi
 
-# Open MPI runs as root, e.g. in a container, only if told so.
+# Open MPI refuses to run as root, e.g. in a container, without these variables.
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
-# One job for each core this process may use, as long as each has 1.5 GiB of memory.
+# One job per core that this process may use, but at most one per 1.5 GiB of available memory.
 jobs=$(nproc)
 memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$jobs")
 ((jobs <= memory_jobs)) || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
-# The plugin for Parquet is built with PyPI's pyarrow, in an environment of the build: Debian and Ubuntu have no package
-# of Apache Arrow's libraries. If PyPI cannot be reached, the build goes on without the plugin.
+# The Parquet plugin is built with pyarrow from PyPI, in a virtual environment, because Debian and Ubuntu do not package
+# Apache Arrow. Without PyPI, the build has no plugin.
 pyarrow=$PWD/build/pyarrow
 install_pyarrow() {
   local wanted
@@ -35,7 +35,7 @@ install_pyarrow() {
   fi
 }
 
-# The targets of the kernels: those of this machine's GPUs, or else one, so that all kernels are compiled once.
+# Kernel targets: this machine's GPUs or, without GPUs, sm_90, so that every kernel is compiled at least once.
 kernel_targets() {
   local found
   found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sort -u | sed -n 's/^\([0-9]*\)\.\([0-9]\)$/sm_\1\2/p' |
@@ -43,8 +43,8 @@ kernel_targets() {
   echo "${found:-sm_90}"
 }
 
-# A unity build compiles several sources as one, which is faster for a build of all sources. Continuous integration that
-# keeps the folder of ccache between runs names it in CCACHE_DIR.
+# A unity build is faster if all sources are built. ccache is used if CCACHE_DIR is set, as in continuous integration
+# that caches this folder.
 configure() {
   local preset=${1:-default}
   install_pyarrow

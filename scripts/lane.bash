@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Functions of run-change and run-nightly; sourced by them in the repository's root, after common.bash.
+# Functions for run-change and run-nightly, which source this file in the repository's root after common.bash.
 
-# In a container of continuous integration another user owns the checkout, and git must be told to trust it.
+# In a container of continuous integration, another user owns the checkout, which git does not trust by default.
 trust_checkout() {
   [[ ${CI-} == true && -e .git ]] || return 0
   git rev-parse --quiet HEAD &>/dev/null && return
-  git config --global --add safe.directory "$PWD"      # for commands in it
-  git config --global --add safe.directory "$PWD/.git" # for clones of it
+  git config --global --add safe.directory "$PWD"      # for commands in the checkout
+  git config --global --add safe.directory "$PWD/.git" # for clones of the checkout
 }
 
-# run_lane NAME PACKAGES PART...: installs PACKAGES (of install-packages), and runs these parts of a lane, or all, with
-# logs in build/NAME. The caller's arrays are `parts` (all parts, in order), `minutes` (time limits, after which a part
-# has failed) and `commands`. All parts run; the last lines say how each ended. Returns 1 if a part failed, and 2 for an
-# unknown part. With --list in place of a part it lists the parts.
+# run_lane NAME PACKAGES [--list | PART...]: installs PACKAGES (see install-packages), and runs the named parts, or all,
+# with logs in build/NAME. --list only lists the parts. Reads the caller's arrays `parts` (all parts, in order),
+# `minutes` (timeouts, which count as failures) and `commands`. A failure does not stop later parts; the last lines
+# summarise all results. Returns 1 if a part failed, and 2 for an unknown part.
 run_lane() {
   local lane=$1 packages=$2 part log status failed=0 results=()
   shift 2

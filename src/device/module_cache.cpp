@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/module_cache.hpp>
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/signals_blocked.hpp"
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
@@ -80,7 +80,8 @@ CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compil
   static AbandonedCompilations abandoned;
   std::future<CompileOutcome> outcome = begin_to_compile(compiler, source, target);
   try {
-    while (outcome.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) base::go_on();
+    while (outcome.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready)
+      base::check_cancelled();
   } catch (...) {
     abandoned.add(std::move(outcome));
     throw;
@@ -166,8 +167,8 @@ struct ModuleCache::State {
       return CompileFailure{
           {}, compiler_version + " knows no target for compute capability " + name_of(capability), {}};
     ++compiles;
-    CompileOutcome outcome = base::check_of_thread() ? compile_abandonably(compiler, source, target)
-                                                     : compiler->compile(source, target);
+    CompileOutcome outcome = base::cancellation_check() ? compile_abandonably(compiler, source, target)
+                                                        : compiler->compile(source, target);
     if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, packed(*compiled));
     return outcome;
   }

@@ -88,7 +88,7 @@ ScratchMemory::~ScratchMemory() {
   if (data_ != nullptr) ::munmap(data_, size_bytes_);
 }
 
-void ScratchMemory::let_go(std::size_t begin, std::size_t end) const noexcept {
+void ScratchMemory::evict(std::size_t begin, std::size_t end) const noexcept {
   advise(begin, end, MADV_DONTNEED);
 }
 
@@ -98,12 +98,12 @@ void ScratchMemory::prepare_to_read(std::size_t begin, std::size_t end) const no
   advise(first == 0 ? 0 : first + stretches_ahead * stretch, first + (stretches_ahead + 1) * stretch,
          MADV_WILLNEED);
   // Keeps the previous chunk resident, because other threads may still read it.
-  if (first >= 2 * stretch) let_go(first - 2 * stretch, first - stretch);
+  if (first >= 2 * stretch) evict(first - 2 * stretch, first - stretch);
 }
 
 void ScratchMemory::release_written(std::size_t begin, std::size_t end) const noexcept {
   const std::size_t last = end / stretch * stretch;
-  if (last > begin) let_go(last - stretch, last);
+  if (last > begin) evict(last - stretch, last);
 }
 
 // Errors are ignored: advice affects speed only.

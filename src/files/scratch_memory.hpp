@@ -30,7 +30,7 @@ class ScratchMemory {
 
   /// Removes bytes from the process's resident memory. Their values stay in the file, whose pages the system
   /// caches while memory is free.
-  void let_go(std::size_t begin, std::size_t end) const noexcept;
+  void evict(std::size_t begin, std::size_t end) const noexcept;
   /// Reads the bytes after [begin, end) ahead and releases earlier ones, so that only some MiB are resident.
   /// Call it on any thread before each read, in ascending order.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;

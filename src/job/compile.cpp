@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/hash.hpp"
 #include "base/message.hpp"
 #include "device/module_format.hpp"
@@ -50,13 +50,13 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   const auto builders = builders_of(state.inventory);
 
   std::map<ComputeCapability, Packed> made;  // outcomes of this rank
-  const FunctionRef<void()> check = base::check_of_thread();
+  const FunctionRef<void()> check = base::cancellation_check();
   Attempt attempt;
   attempt.run([&] {
     if (source.text.empty())
       throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
     run_alive([&] {
-      const base::Abandonable abandonable(check);  // a stop request ends the wait for the compiler
+      const base::CancellationScope cancellation(check);  // a stop request ends the wait for the compiler
       for (const auto& [capability, builder] : builders) {
         if (builder != comm().rank()) continue;
         try {

@@ -47,12 +47,12 @@ bool Job::State::exclude(const Attempt& attempt) {
     if (!known) excluded.push_back(failure);
   }
   if (collectives) collectives->exclude();
-  leave_out_of_pool();
+  exclude_from_pool();
   arrays.free_on_devices();  // tiles change devices
   return true;
 }
 
-void Job::State::leave_out_of_pool() noexcept {
+void Job::State::exclude_from_pool() noexcept {
   for (const InventoryDevice& device : inventory.devices_of(comm.rank()))
     if (device.excluded) pool.leave_out(device.index);
 }

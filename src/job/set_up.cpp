@@ -302,7 +302,7 @@ void Job::State::set_up() {
     }
     device_locks = std::move(mine.locks);
     pool = DevicePool(std::move(entries), modules);
-    leave_out_of_pool();
+    exclude_from_pool();
     buffers = DeviceBufferPools(pool);
     lanes.resize(pool.size() * static_cast<std::size_t>(options.parts_in_flight));
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].number = static_cast<int>(i / pool.size());

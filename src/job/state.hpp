@@ -170,7 +170,7 @@ struct Job::State {
   /// *Collective.* Excludes the devices that failed on any rank. False if no device remains, or if the
   /// options do not allow it.
   [[nodiscard]] bool exclude(const Attempt& attempt);
-  void leave_out_of_pool() noexcept;
+  void exclude_from_pool() noexcept;
   /// Whether `plan` has a tile on an excluded device.
   [[nodiscard]] bool is_outdated(const Plan& plan) const;
 

@@ -68,7 +68,7 @@ std::string gib(std::int64_t bytes) {
   return text.data();
 }
 
-const char* way_out(MemoryLimit::Scope scope) {
+const char* advice_for(MemoryLimit::Scope scope) {
   switch (scope) {
     case MemoryLimit::Scope::process: return "use more ranks, or raise it";
     case MemoryLimit::Scope::cgroup: return "use more nodes, or ask for more memory (Slurm: --mem)";
@@ -148,7 +148,7 @@ std::string to_string(const MemoryShortage& shortage) {
                                                 : std::to_string(shortage.ranks) + " ranks";
   return "need " + gib(shortage.needed_bytes) + " GiB on " + shortage.hostname + " (" + ranks + "), where " +
          gib(shortage.limit.free_bytes) + " of " + gib(shortage.limit.limit_bytes) + " GiB are left by " +
-         shortage.limit.source + ": " + way_out(shortage.limit.scope);
+         shortage.limit.source + ": " + advice_for(shortage.limit.scope);
 }
 
 }  // namespace TESSERA_NAMESPACE

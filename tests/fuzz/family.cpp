@@ -3,7 +3,7 @@
 // else.
 #include "fuzz_target.hpp"
 #include "gam/family/custom_family.hpp"
-#include "gam/family/own_several.hpp"
+#include "gam/family/user_several.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -10,14 +10,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+template <class B>
+constexpr bool takes_districts = requires {
+  B::of_districts;
+};
+
 template <class... B>
 constexpr auto kinds_of(BasisList<B...> /*list*/) {
-  return std::array{BasisKind{B::name, B::random_effect, B::several, requires {B::of_districts;
-}
-, &B::settle, &B::size, &B::make
-}  // namespace
-...
-};  // namespace TESSERA_NAMESPACE::gam
+  return std::array{BasisKind{B::name, B::random_effect, B::several, takes_districts<B>, &B::settle, &B::size,
+                              &B::make}...};
 }
 
 constexpr auto basis_kinds = kinds_of(Bases{});

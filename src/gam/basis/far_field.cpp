@@ -2,7 +2,7 @@
 #include "gam/basis/far_field.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/math/trigonometric.hpp"
 #include "base/vectors.hpp"
 
@@ -101,7 +101,7 @@ class FarField::Builder {
     for (std::size_t level = 0; level < levels.size(); ++level) {
       const std::vector<int>& squares = levels[level];
       team.for_each_block({0, std::ssize(squares)}, 1, [&](int /*thread*/, Range range) {
-        base::go_on();
+        base::check_cancelled();
         const int index = squares[at(range.begin)];
         const int parent = parts_[at(index)].parent;
         Expansion own = expansion_of(index, parent < 0 ? Expansion() : expansions[at(parent)]);
@@ -212,7 +212,7 @@ class FarField::Builder {
   [[nodiscard]] double half_diagonal(const Square& square) const { return std::sqrt(2.0) * square.half; }
 
   void divide(int index, const std::vector<int>& near_before, int level) {
-    base::go_on();
+    base::check_cancelled();
     const Square square = field_.squares_[at(index)];
     const double far = least_distance(half_diagonal(square)) * half_diagonal(square);
     std::vector<int> near;

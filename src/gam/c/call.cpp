@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/c/call.hpp"
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/number.hpp"
 #include "base/signals_blocked.hpp"
 #include "gam/c/errors.hpp"
@@ -94,7 +94,7 @@ class WorkBeside final : public FitObserver {
         if (stop.requested()) throw_cancelled();
       };
       try {
-        const base::Abandonable abandonable(check);
+        const base::CancellationScope cancellation(check);
         Job job(comm, std::move(options_));
         work_(job, this);
       } catch (...) {

@@ -36,8 +36,8 @@ class Call {
   void stop_if_cancelled() const;
   /// Calls `work` with a job of this process only, unless the call is already cancelled. With callbacks, the
   /// work runs on a second thread, while this thread calls the callbacks. `job.options().stop` is then set,
-  /// and `base::go_on` throws in the work too once the call is cancelled. Rethrows what `work` or a callback
-  /// throws.
+  /// and `base::check_cancelled` throws in the work too once the call is cancelled. Rethrows what `work` or a
+  /// callback throws.
   using Work = FunctionRef<void(Job& job, FitObserver* observer)>;
   void run(const JobOptions& options, Work work) const;
   /// *Collective.* Calls `work` with a job over a communicator, on this thread. Callbacks are called when the

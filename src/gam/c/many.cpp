@@ -104,8 +104,8 @@ void set_matrix(const tessera_gam_responses& given, std::string& path,
 }
 
 /// Sets the weights or offsets of the responses.
-void set_beside(const tessera_gam_responses* given, const char* name, std::string& path,
-                std::optional<ResponseMatrix>& matrix) {
+void set_row_values(const tessera_gam_responses* given, const char* name, std::string& path,
+                    std::optional<ResponseMatrix>& matrix) {
   if (given == nullptr) return;
   const tessera_gam_responses beside = read_responses(given, name);
   if (beside.table != 0 || beside.weights != nullptr || beside.offsets != nullptr)
@@ -185,8 +185,8 @@ int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
           source.table = *c::object_of<gam::Table>(given_responses.table);
         else
           c::set_matrix(given_responses, source.path, source.matrix);
-        c::set_beside(given_responses.weights, "weights", source.weights, source.weights_matrix);
-        c::set_beside(given_responses.offsets, "offsets", source.offsets, source.offsets_matrix);
+        c::set_row_values(given_responses.weights, "weights", source.weights, source.weights_matrix);
+        c::set_row_values(given_responses.offsets, "offsets", source.offsets, source.offsets_matrix);
         std::optional<gam::ManyResults> found;
         const auto fit = [&](tessera::Job& job, gam::FitObserver* observer) {
           found = gam::fit_many(job, terms, *rows, source, options, observer);

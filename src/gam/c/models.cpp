@@ -232,7 +232,7 @@ DevianceTest test_of(const std::string& name, const Model& model) {
   if (name == "F") return DevianceTest::f;
   if (name == "Chisq") return DevianceTest::chi_squared;
   if (name != "auto") refuse(fmt::format("unknown test '{}': give F, Chisq, none or auto", name));
-  return model.scale() == 1 ? DevianceTest::chi_squared : DevianceTest::f;
+  return model.scale_is_estimated() ? DevianceTest::f : DevianceTest::chi_squared;
 }
 
 }  // namespace

@@ -64,6 +64,25 @@ void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<cons
   });
 }
 
+int table_of_files(const char* function, const char* const* paths, std::size_t count,
+                   const tessera_gam_call* call, tessera_gam_table* table) {
+  return status_of(function, [&] {
+    require(paths, "paths");
+    require_possible(count, "paths");
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < count; ++i) {
+      require(paths[i], "path");  // any bytes: a path need not be UTF-8
+      files.emplace_back(paths[i]);
+    }
+    require(table, "table");
+    TableOptions options;
+    Call given(call);
+    given.read_all(function, options);
+    given.stop_if_cancelled();
+    *table = handle_of(Table(std::move(files), std::move(options)));
+  });
+}
+
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam::c
 
@@ -159,27 +178,12 @@ int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_ga
 }
 
 int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call, tessera_gam_table* table) {
-  return tessera_gam_table_of_files(&path, 1, call, table);
+  return c::table_of_files("tessera_gam_table_of_file", &path, 1, call, table);
 }
 
 int tessera_gam_table_of_files(const char* const* paths, size_t count, const tessera_gam_call* call,
                                tessera_gam_table* table) {
-  constexpr const char* function = "tessera_gam_table_of_file";
-  return c::status_of(function, [&] {
-    c::require(paths, "paths");
-    c::require_possible(count, "paths");
-    std::vector<std::string> files;
-    for (std::size_t i = 0; i < count; ++i) {
-      c::require(paths[i], "path");  // any bytes: a path need not be UTF-8
-      files.emplace_back(paths[i]);
-    }
-    c::require(table, "table");
-    gam::TableOptions options;
-    c::Call given(call);
-    given.read_all(function, options);
-    given.stop_if_cancelled();
-    *table = c::handle_of(gam::Table(std::move(files), std::move(options)));
-  });
+  return c::table_of_files("tessera_gam_table_of_files", paths, count, call, table);
 }
 
 int tessera_gam_columns(tessera_gam_table table, const char* const* columns, size_t count,

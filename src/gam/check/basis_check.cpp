@@ -2,7 +2,7 @@
 #include "gam/check/basis_check.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/philox.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_reader.hpp"
@@ -60,7 +60,7 @@ std::vector<std::array<std::size_t, neighbour_count>> nearest(
   std::vector<std::array<std::size_t, neighbour_count>> out(n);
   std::vector<double> squares(n);
   for (std::size_t i = 0; i < n; ++i) {
-    base::go_on();
+    base::check_cancelled();
     std::fill(squares.begin(), squares.end(), 0.0);
     for (const std::vector<double>& column : columns) {
       for (std::size_t j = 0; j < n; ++j) squares[j] += (column[j] - column[i]) * (column[j] - column[i]);
@@ -98,7 +98,7 @@ class BasisChecks {
       const double own = roughness(values);
       int less = 0;
       for (int i = 0; i < options_.permutations; ++i) {
-        base::go_on();
+        base::check_cancelled();
         shuffle(values, base::RandomPlace(options_.seed, smooth, static_cast<std::uint64_t>(i)));
         less += roughness(values) < own ? 1 : 0;
       }

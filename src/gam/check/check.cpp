@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/cancellation.hpp"
 #include "base/errors.hpp"
-#include "base/go_on.hpp"
 #include "gam/check/basis_check.hpp"
 #include "gam/check/check_rows.hpp"
 #include "gam/check/concurvity.hpp"
@@ -190,7 +190,7 @@ class TableCheck {
     const auto n = static_cast<double>(residuals.size());
     for (std::size_t place = 1; place <= residuals.size(); ++place) {
       constexpr double outside = 0.05;
-      base::go_on();
+      base::check_cancelled();
       const auto i = static_cast<double>(place);
       out.normal.push_back(normal_quantile((i - 0.5) / n));
       out.lower.push_back(normal_quantile(beta_quantile(outside / 2, i, n + 1 - i)));
@@ -212,7 +212,7 @@ class TableCheck {
     together(job_.comm(), [&] {
       RowResiduals residuals(rows_, data_.raw_coef());
       for (const std::int64_t row : sample) {
-        base::go_on();
+        base::check_cancelled();
         const RowResiduals::Residual one = residuals.of(at(row));
         mine.push_back(one.deviance * unit_);
         mine.push_back(quantile_residual(one, at(row), seed));

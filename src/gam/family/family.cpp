@@ -102,7 +102,7 @@ std::vector<std::string> Family::parameter_names() const {
   });
 }
 
-bool Family::has_such_parameters() const {
+bool Family::parameters_are_valid() const {
   return std::ranges::all_of(working_parameters(), [](double value) { return std::isfinite(value); });
 }
 

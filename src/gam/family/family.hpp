@@ -96,7 +96,7 @@ class Family {
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string> parameter_names() const;
   /// Whether all parameters and constants are valid, e.g. theta > 0; `at` does not check this.
-  [[nodiscard]] bool has_such_parameters() const;
+  [[nodiscard]] bool parameters_are_valid() const;
   /// Parameters on the unconstrained scale of the search, then the constants.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;

@@ -6,7 +6,7 @@
 #include "base/list_text.hpp"
 #include "base/math/elementary.hpp"
 #include "files/input_file.hpp"
-#include "gam/family/own_several.hpp"
+#include "gam/family/user_several.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/formula/syntax.hpp"
 

@@ -36,7 +36,7 @@ class FamilyFunction {
   [[nodiscard]] const Expression& expression() const noexcept { return expression_; }
   /// Index in `arguments` of each variable of the expression.
   [[nodiscard]] std::span<const std::size_t> indices() const noexcept { return indices_; }
-  /// CUDA C++ expression over variables named like the arguments. Calls functions of own_functions.hpp.
+  /// CUDA C++ expression over variables named like the arguments. Calls functions of user_functions.hpp.
   [[nodiscard]] std::string device_expression() const;
 
   friend bool operator==(const FamilyFunction&, const FamilyFunction&) = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits a table; reads it again after a device failure.
+#include "base/cancellation.hpp"
 #include "base/errors.hpp"
-#include "base/go_on.hpp"
 #include "gam/data/frame/variable_summary.hpp"
 #include "gam/data/source/shared_input.hpp"
 #include "gam/data/table_source.hpp"
@@ -123,8 +123,8 @@ class TableFit {
     };
     try {
       // A job of one rank may stop anywhere; several ranks stop together, in passes and in the REML search.
-      std::optional<base::Abandonable> abandonable;
-      if (stop != nullptr && job_.comm().is_serial()) abandonable.emplace(check);
+      std::optional<base::CancellationScope> cancellation;
+      if (stop != nullptr && job_.comm().is_serial()) cancellation.emplace(check);
       FittedModel model = fit_until_it_stays(checkpoint);
       return result(std::move(model), checkpoint);
     } catch (const Error& error) {

@@ -474,7 +474,7 @@ class FitRun {
           outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
     } else {
       const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
-      warn_if_worse_than_null();
+      reject_if_worse_than_null();
       outline(prior_weights);
     }
     model_.verdict = to_string(fit_.job.last_verdict());
@@ -482,7 +482,7 @@ class FitRun {
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
   /// Sets `converged` to false if the deviance exceeds the null deviance, impossible at a likelihood maximum.
-  void warn_if_worse_than_null() {
+  void reject_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
     if (model_.design.intercept() == nullptr) return;

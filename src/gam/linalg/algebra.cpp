@@ -30,7 +30,7 @@ void for_each_part(const Algebra& algebra, int first, int last, int at_once,
 }  // namespace
 
 Matrix HostAlgebra::multiply(const Matrix& a, const Matrix& b) const {
-  go_on();
+  check_cancelled();
   Matrix product(a.rows(), b.cols());
   team_.for_each_block({0, b.cols()}, columns_at_once, [&](int, Range columns) {
     multiply_columns(a, b, static_cast<int>(columns.begin), static_cast<int>(columns.end), product);

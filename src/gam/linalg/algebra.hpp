@@ -16,7 +16,7 @@ class Algebra {
   /// The product a b; requires a.cols() == b.rows().
   [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
   /// Cancellation point for other long work: throws if the fit is cancelled, as `multiply` does.
-  virtual void go_on() const {}
+  virtual void check_cancelled() const {}
   /// Maximum number of computations that `for_each` runs concurrently.
   [[nodiscard]] virtual int at_once() const { return 1; }
   /// Calls `work(i, algebra)` for each i in [0, count), possibly concurrently, each call on one thread with
@@ -33,7 +33,7 @@ class HostAlgebra final : public Algebra {
   explicit HostAlgebra(int threads = 1, std::function<void()> check = {})
       : team_(threads), check_(std::move(check)) {}
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
-  void go_on() const override {
+  void check_cancelled() const override {
     if (check_) check_();
   }
   [[nodiscard]] int at_once() const override { return team_.size(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decompositions by Eigen, in scalar arithmetic: results are bitwise equal on every CPU.
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -30,7 +30,7 @@ using Dense = Eigen::MatrixXd;
 /// A cancellation point, because a decomposition may take seconds. Sets constant cache sizes, because Eigen
 /// derives its block sizes from them, and block sizes affect rounding.
 Eigen::Map<const Dense> in_eigen(const Matrix& a) {
-  base::go_on();
+  base::check_cancelled();
   constexpr std::ptrdiff_t kib = 1024;
   [[maybe_unused]] static const bool are_set =
       (Eigen::setCpuCacheSizes(32 * kib, 512 * kib, 2048 * kib), true);
@@ -39,7 +39,7 @@ Eigen::Map<const Dense> in_eigen(const Matrix& a) {
 /// Evaluates an Eigen expression. A cancellation point.
 template <class Expression>
 Matrix from_eigen(const Expression& a) {
-  base::go_on();
+  base::check_cancelled();
   Matrix out(static_cast<int>(a.rows()), static_cast<int>(a.cols()));
   Eigen::Map<Dense>(out.data(), a.rows(), a.cols()) = a;
   return out;

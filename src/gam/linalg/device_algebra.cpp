@@ -161,9 +161,9 @@ DeviceAlgebra::DeviceAlgebra(const Tile& tile, const Algebra& host) : tile_(tile
 }
 
 Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
-  go_on();
+  check_cancelled();
   if (std::int64_t{a.rows()} * a.cols() * b.cols() < smallest_product) return host_.multiply(a, b);
-  go_on();
+  check_cancelled();
   const Buffer<double> left = uploaded(a, tile_);
   const Buffer<double> right = uploaded(b, tile_);
   Matrix product(a.rows(), b.cols());

@@ -19,7 +19,7 @@ class DeviceAlgebra final : public Algebra {
   /// available. Both arguments must outlive the algebra.
   DeviceAlgebra(const Tile& tile, const Algebra& host);
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
-  void go_on() const override { host_.go_on(); }
+  void check_cancelled() const override { host_.check_cancelled(); }
 
  private:
   [[maybe_unused]] const Tile& tile_;  // used only with cuBLASLt

@@ -469,7 +469,7 @@ std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<dou
   block.own = a.border;
   std::atomic<bool> positive = true;
   for (const std::vector<int>& level : a.order->levels) {
-    algebra.go_on();
+    algebra.check_cancelled();
     for_each_part(level, algebra, [&](std::span<const int> columns, const Algebra&) {
       ColumnFactor factor(block);
       for (const int k : columns) {
@@ -620,7 +620,7 @@ SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& 
   std::iota(own_rows.begin(), own_rows.end(), 0);
   const Matrix within = submatrix(dense_rows, own_rows, order.dense);
   for (auto level = order.levels.rbegin(); level != order.levels.rend(); ++level) {
-    algebra.go_on();
+    algebra.check_cancelled();
     for_each_part(*level, algebra, [&](std::span<const int> columns, const Algebra& alone) {
       Matrix beside(static_cast<int>(order.dense.size()), static_cast<int>(columns.size()));
       for (std::size_t k = 0; k < columns.size(); ++k) {
@@ -789,7 +789,7 @@ BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
   const std::vector<double> lower(block.lower.size());
   BlockInverse out{diagonal, lower, diagonal, lower, Border(reduced.columns(), order.dense, pattern)};
   const DenseBlocks blocks(block, reduced, outer_inverse, out);
-  algebra.go_on();
+  algebra.check_cancelled();
   for_each_part(order.blocks, algebra,
                 [&](std::span<const int> firsts, const Algebra& alone) { blocks.invert(firsts, alone); });
   return out;

@@ -19,7 +19,7 @@
 ///
 ///     const auto order = std::make_shared<const EliminationOrder>(gram, will_be_dense);
 ///     const OrderedMatrix a = in_order(gram, order, will_be_dense);
-///     const auto block = eliminate(a, ridge, algebra);     // of A + ridge
+///     const auto block = eliminate(a, diagonal, algebra);  // of A
 ///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
 ///

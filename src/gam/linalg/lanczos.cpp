@@ -2,7 +2,7 @@
 #include "gam/linalg/lanczos.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/hash.hpp"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ class Lanczos {
     return left > rounding * scale_;
   }
   void add_vector() {
-    base::go_on();
+    base::check_cancelled();
     std::vector<double> next = std::move(waiting_.front());
     waiting_.pop_front();
     double left = orthogonalise(next);
@@ -137,7 +137,7 @@ class Lanczos {
   [[nodiscard]] bool has_converged(const SymmetricEigen& found) const {
     std::vector<double> left;
     for (std::vector<double> one : waiting_) {
-      base::go_on();
+      base::check_cancelled();
       left.push_back(orthogonalise(one));
     }
     if (!std::ranges::all_of(left, [&](double one) { return is_coupled(one); })) return false;
@@ -157,7 +157,7 @@ class Lanczos {
     for_each_part(team_, places.size(), 1, places.size() * basis_.size(),
                   [&](std::size_t begin, std::size_t end) {
                     for (std::size_t column = begin; column < end; ++column) {
-                      base::go_on();
+                      base::check_cancelled();
                       const auto weights = small.vectors.column(places[column]);
                       const auto vector = out.vectors.column(static_cast<int>(column));
                       add_product(1, basis_.data(), size_, weights, vector);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/linalg.hpp"
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "gam/linalg/dense_kernels.hpp"
 
 #include <fmt/core.h>
@@ -17,7 +17,7 @@ namespace {
 /// Calls `use` with the kernels for this CPU's SIMD width.
 template <class Use>
 auto with_kernels(const Use& use) {
-  base::go_on();
+  base::check_cancelled();
   return base::at_register_width([&](auto width) { return use(DenseKernels<width.value>()); });
 }
 

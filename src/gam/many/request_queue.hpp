@@ -45,7 +45,7 @@ class RequestQueue {
   void expect_fewer(std::size_t fibers) {
     const std::scoped_lock lock(mutex_);
     fibers_ -= fibers;
-    if (fibers_ == 0 || suffice()) ready_.notify_one();
+    if (fibers_ == 0 || enough_waiting()) ready_.notify_one();
   }
 
   /// Runs `body(i)` for i < `count`, each in its own fiber on this thread. Returns when all have ended.
@@ -120,13 +120,13 @@ class RequestQueue {
   /// Blocks until a batch is ready. Empty once all fibers have ended.
   [[nodiscard]] Batch next() {
     std::unique_lock lock(mutex_);
-    ready_.wait(lock, [&] { return fibers_ == 0 || suffice(); });
+    ready_.wait(lock, [&] { return fibers_ == 0 || enough_waiting(); });
     return std::exchange(waiting_, {});
   }
   /// Does not block. Empty if too few fibers wait.
   [[nodiscard]] Batch next_if_ready() {
     const std::scoped_lock lock(mutex_);
-    return suffice() ? std::exchange(waiting_, {}) : Batch();
+    return enough_waiting() ? std::exchange(waiting_, {}) : Batch();
   }
   /// Wakes the fibers of a served batch.
   void finish(const Batch& batch) { wake(batch); }
@@ -191,13 +191,13 @@ class RequestQueue {
       fibers_ -= ended;
       is_closed = closed_;
       if (!is_closed) waiting_.insert(waiting_.end(), self.requests.begin(), self.requests.end());
-      if (fibers_ == 0 || suffice()) ready_.notify_one();
+      if (fibers_ == 0 || enough_waiting()) ready_.notify_one();
     }
     if (is_closed) wake(self.requests);
     self.requests.clear();
   }
   /// Whether the batch is large enough to be served while other fibers run. True if all fibers wait.
-  [[nodiscard]] bool suffice() const {
+  [[nodiscard]] bool enough_waiting() const {
     constexpr std::size_t share = 4;
     return !waiting_.empty() && waiting_.size() >= std::min(fibers_, fibers_ * requests_of_fiber_ / share);
   }

@@ -162,7 +162,7 @@ class ResponseFitter::Search {
   /// A parameter x along which the criterion falls like c e^-x, so that its minimum is at infinity;
   /// `no_parameter` if none. Slope and curvature are then opposite, and each Newton step has length 1. A
   /// parameter whose limit is not taken is returned again only at a much smaller slope.
-  int towards_limit(const ManyDerivatives& at_point, const Step& step) {
+  int parameter_near_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
       const int parameter = at_point.parameters[j];
       const auto i = static_cast<int>(j);
@@ -186,7 +186,7 @@ class ResponseFitter::Search {
     for (iterations = 0; iterations < most_iterations; ++iterations) {
       criterion_.differentiate(point, derivatives);
       Step step = newton_step(point, derivatives);
-      const int limit = towards_limit(derivatives, step);
+      const int limit = parameter_near_limit(derivatives, step);
       constexpr double small_slope = 1e-7;
       constexpr double small_fall = 1e-9;
       constexpr double slope_at_rounding = 5e-8;

@@ -612,7 +612,7 @@ Family family_from(const JsonField& json, const std::string& path) {
   Family at_values = family->at(std::move(values));
   if (at_values.parameter_count() > 0)
     at_values = at_values.estimated(elements[at_values.has_classes() ? 1 : 0].at("estimated").truth());
-  if (!at_values.has_such_parameters()) field.refuse("has a value that the family does not allow");
+  if (!at_values.parameters_are_valid()) field.refuse("has a value that the family does not allow");
   return at_values;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/cancellation.hpp"
 #include "base/errors.hpp"
-#include "base/go_on.hpp"
 #include "gam/data/row_pieces.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/model/covariance.hpp"
@@ -71,7 +71,7 @@ SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::siz
   out.factor = factor.variable;
   auto places = std::make_shared<std::vector<std::int64_t>>();
   for (std::int64_t point = 0; point < grid->size(); ++point) {
-    base::go_on();
+    base::check_cancelled();
     if (grid->at(point)[axis] == 0) places->push_back(point);
   }
   out.points = std::ssize(*places);
@@ -188,7 +188,7 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
     const std::size_t count = out.columns[0].values.size();
     Predictions::Column se{"se", {}};
     for (std::size_t i = 0; i < count; ++i) {
-      base::go_on();
+      base::check_cancelled();
       Combination x;
       for (std::size_t c = 0; c < rows.columns.size(); ++c) {
         const double value = rows.columns[c].values[i] - less_rows.columns[c].values[i];
@@ -217,7 +217,7 @@ Predictions level_differences(Job& job, const Model& model, const SmoothOptions&
             "of two tables",
             smooth.label, levels.size(), pairs, smooth.points);
       for (int a = 0; a < std::ssize(levels); ++a) {
-        base::go_on();
+        base::check_cancelled();
         for (int b = a + 1; b < std::ssize(levels); ++b) {
           pieces.push_back({.texts = {smooth.label, levels[at(a)], levels[at(b)]},
                             .points = smooth.points,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/cancellation.hpp"
 #include "base/errors.hpp"
-#include "base/go_on.hpp"
 #include "base/philox.hpp"
 #include "gam/data/require_memory.hpp"
 #include "gam/family/response_distribution.hpp"
@@ -49,7 +49,7 @@ Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& option
 std::vector<Predictions::Column> columns_of_draws(int draws, const std::vector<double>& values) {
   std::vector<Predictions::Column> columns;
   for (int draw = 1; draw <= draws; ++draw) {
-    base::go_on();
+    base::check_cancelled();
     columns.push_back({"draw." + std::to_string(draw), values});
   }
   return columns;
@@ -152,7 +152,7 @@ Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOp
     out.plan = job.plan_for_hosts(options.draws);
     out.table_rows = options.draws;
     for (std::string& name : fitted.design.coef_names()) {
-      base::go_on();
+      base::check_cancelled();
       out.columns.push_back({std::move(name), std::vector<double>(at(job.local_range(out.plan).size()))});
     }
   });

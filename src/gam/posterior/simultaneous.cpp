@@ -2,7 +2,7 @@
 #include "gam/posterior/simultaneous.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "gam/inference/normal_draws.hpp"
 #include "gam/posterior/smooth_grid.hpp"
 
@@ -37,7 +37,7 @@ ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
   int end = 0;
   std::int64_t weights = 0;
   for (std::int64_t point = 0; point < piece.points; ++point) {
-    base::go_on();
+    base::check_cancelled();
     Combination x = piece.combination(point);
     if (x.empty()) continue;
     begin = std::min(begin, x.front().coefficient);

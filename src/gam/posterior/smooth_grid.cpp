@@ -4,7 +4,7 @@
 #include "gam/model/covariance.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "gam/basis/basis.hpp"
 #include "gam/data/require_memory.hpp"
 #include "gam/formula/expression.hpp"
@@ -216,7 +216,7 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
     }
     const Range rows{std::max(mine.begin, begins[p]), std::min(mine.end, begins[p + 1])};
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      base::go_on();
+      base::check_cancelled();
       const std::int64_t point = row - begins[p];
       for (const auto& [variable, value] : pieces[p].describe(point)) {
         auto& values = column_of(variable)->second.values;
@@ -254,7 +254,7 @@ Predictions answer_of(Job& job, const FittedModel& model, const std::vector<std:
     piece_of_row = std::move(rows.piece_of_row);
     out.columns = {{"fit", {}}, {"se", {}}};
     for (const Combination& x : rows.combinations) {
-      base::go_on();
+      base::check_cancelled();
       const Estimate estimate = estimate_of(x, model.coef, covariance);
       out.columns[0].values.push_back(estimate.fit);
       out.columns[1].values.push_back(estimate.se);

@@ -30,7 +30,7 @@
 #include <tessera/topology/memory_shortage.hpp>
 #include <utility>
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/huge_pages.hpp"
 #include "base/pluralised.hpp"
 
@@ -173,7 +173,7 @@ class TablePrediction {
     std::vector<std::string> remarks;
     for (const ColumnReading& column : unseen_) {
       if (column.unseen > 0)
-        remarks.push_back(fmt::format("{}: {}", unseen_of(column), made_of_unseen(column.variable)));
+        remarks.push_back(fmt::format("{}: {}", unseen_of(column), treatment_of_unseen(column.variable)));
     }
     if (options_.prediction_interval > 0 && model_.family.several() != nullptr)
       remarks.emplace_back(
@@ -309,7 +309,7 @@ class TablePrediction {
     const Matrix root = root_of(posterior.covariance.core);
     draws_ = Matrix(root.rows(), options_.draws);
     for (int draw = 0; draw < options_.draws; ++draw) {
-      base::go_on();
+      base::check_cancelled();
       const auto coef = draws_.column(draw);
       draw_normal(root, options_.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), coef);
       add_multiple(coef, 1, posterior.coef);
@@ -521,7 +521,7 @@ class TablePrediction {
     }
   }
   /// In words, how rows with an unseen level of `variable` are predicted.
-  [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
+  [[nodiscard]] std::string_view treatment_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";
     if (std::ranges::find(plan_.unseen_is_complete, variable) == plan_.unseen_is_complete.end())

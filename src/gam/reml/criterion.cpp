@@ -310,7 +310,7 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
       log_det += base::log(d);
       inverse.push_back(1 / d);
     }
-    algebra.go_on();
+    algebra.check_cancelled();
     const Matrix explained = block.border(model.matrix).weighted_square(inverse, algebra);
     for (std::size_t i = 0; i < scaled.values().size(); ++i) scaled.values()[i] -= explained.values()[i];
   }
@@ -321,7 +321,7 @@ bool RemlCriterion::Factored::factor(const Coordinates& model, const Algebra& al
     log_det += 2 * base::log(scale.back());
   }
   unscale(scaled, scale);
-  algebra.go_on();
+  algebra.check_cancelled();
   auto factor = cholesky(std::move(scaled), algebra);
   if (!factor) return false;
   lower = std::move(*factor);
@@ -476,7 +476,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   }
   const Matrix half = triangular_solve(at->lower, penalised, false);
   const Matrix cross = multiply_tn(half, half);
-  algebra_->go_on();
+  algebra_->check_cancelled();
   const Matrix inverse = at->outer_inverse(*algebra_);
   const PenaltyTraces traces(at->penalties, inverse, model.matrix, at->block, *algebra_);
   const std::vector<double> noise = noise_of(model, inverse);
@@ -543,7 +543,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   const Matrix part = submatrix(inverse, own.in_outer, own.rank, own.in_outer, own.rank);
   const BlockBasis& basis = basis_with(bases_, penalty);
   const Matrix root = own.root(basis.penalty->rank_of(base::at(penalty - basis.first_sp)));
-  algebra_->go_on();
+  algebra_->check_cancelled();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
@@ -571,7 +571,7 @@ std::vector<RemlProfile> RemlCriterion::profiles(std::span<const double> log_sp,
   std::vector<RemlProfile> out;
   const auto at = factor(log_sp);
   if (!at || coordinates.empty()) return out;
-  algebra_->go_on();
+  algebra_->check_cancelled();
   const Matrix inverse = at->outer_inverse(*algebra_);
   for (const int coordinate : coordinates) {
     const auto own = std::ranges::find(parameters_, coordinate, &PenaltyParameter::index);
@@ -595,7 +595,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   fit.scale = scale_of(*at);
 
   const Coordinates& model = coordinates_of(*at);
-  algebra_->go_on();
+  algebra_->check_cancelled();
   const Matrix outer_inverse = at->outer_inverse(*algebra_);
   fit.noise = noise_of(model, outer_inverse);
   fit.inverse = working_.gram.is_parted() ? inverse_of_part(*at, outer_inverse)

@@ -93,11 +93,11 @@ void PenaltyTraces::eliminate(const ScaledPenalty& penalty, const Matrix& outer_
     first.push_back(share / diagonal[i]);
     second.push_back(share * share / diagonal[i]);
   }
-  algebra_.go_on();
+  algebra_.check_cancelled();
   const std::vector<double> forms = border.forms(outer_inverse, algebra_);  // c' V c for each row c of C
   own_ += dot(first, forms);
   own_square_ += 2 * dot(second, forms);
-  algebra_.go_on();
+  algebra_.check_cancelled();
   through_core_ = border.sandwich(outer_inverse, first, algebra_);
   own_square_ += trace_of_product(through_core_, 0, through_core_, 0, algebra_);
 }
@@ -159,7 +159,7 @@ void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlo
     if (!s.is_of_part()) continue;
     std::vector<double> weights(size.size());
     for (std::size_t i = 0; i < s.places.size(); ++i) weights[base::at(s.places[i])] = s.diagonal[i];
-    algebra_.go_on();
+    algebra_.check_cancelled();
     through = algebra_.multiply(outer_inverse, own.solved.weighted_square(weights, algebra_));
   }
 }

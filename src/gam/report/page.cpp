@@ -144,7 +144,7 @@ class Page : PageWriter {
     return levels == nullptr || levels->random;
   }
 
-  [[nodiscard]] std::string where_rows_lie() const {
+  [[nodiscard]] std::string row_locations() const {
     const auto any = [&](auto is) { return std::any_of(effects_.begin(), effects_.end(), is); };
     const bool curves = !panels_.empty();
     const bool maps = any([](const Effect& effect) { return std::holds_alternative<Surface>(effect.shape); });
@@ -190,7 +190,7 @@ class Page : PageWriter {
         "On the scale of the linear predictor, each centred as the fit has it; in the label of an axis, the "
         "effective degrees of freedom. Bands and intervals are \u00b12 standard errors.{}</p>\n"
         "<div class=\"plots\">\n",
-        where_rows_lie());
+        row_locations());
     const std::optional<Interval> axis = common_axis();
     std::size_t pictures = 0;
     std::size_t rest = 0;
@@ -422,7 +422,7 @@ class Page : PageWriter {
              {});
     }
     figure("residuals histogram", residual_histogram(shown.kind, shown.values), "Histogram.");
-    if (discrete) of_discrete(*discrete, shown.kind);
+    if (discrete) discrete_residuals(*discrete, shown.kind);
     if (rows_ != nullptr && !is_binomial(model_.family) && !model_.family.has_classes()) observed(*rows_);
     const std::vector<double>& autocorrelation = model_.outline.autocorrelation;
     if (!autocorrelation.empty() &&
@@ -524,7 +524,7 @@ class Page : PageWriter {
     add("</section>\n");
   }
 
-  void of_discrete(const ResponseSample& sample, std::string_view kind) {
+  void discrete_residuals(const ResponseSample& sample, std::string_view kind) {
     figure("residuals binned", binned_residuals(model_, sample),
            "Mean Pearson residuals in groups of rows of similar predictors. 95 % of them are in the band if "
            "the model is true.");

@@ -17,7 +17,7 @@ template <class T>
 void upload_rows(T* to, const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
                  DeviceStaging& staging, StreamView stream) {
   staging.upload(to, column.data() + begin, count * sizeof(T), stream);
-  column.let_go(begin, begin + count);
+  column.evict(begin, begin + count);
 }
 void upload_rows(double* to, const ColumnNumbers& column, std::size_t begin, std::size_t count,
                  DeviceStaging& staging, StreamView stream) {
@@ -25,7 +25,7 @@ void upload_rows(double* to, const ColumnNumbers& column, std::size_t begin, std
     staging.upload(to, numbers.data(), numbers.size_bytes(), stream);
     to += numbers.size();
   });
-  column.let_go(begin, begin + count);
+  column.evict(begin, begin + count);
 }
 
 }  // namespace

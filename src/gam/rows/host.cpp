@@ -190,7 +190,7 @@ void HostRows::add_moments(Chunk& chunk, double* sums) const {
 /// Evaluates the last complete row before `begin`, possibly another rank's, as the predecessor in its series.
 void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
-  chunk.whitened->begin_at_first();
+  chunk.whitened->forget_predecessor();
   if (!has_complete(*rows_.frame, begin, end)) return;
   if (const auto row = complete_before(*rows_.frame, begin))
     read(rows_, evaluator_, kind, predictor, *row, *row + 1, chunk);

@@ -117,7 +117,7 @@ ModuleSource crossproduct_module(int quads, int rows, bool alike) {
 ModuleSource family_module(const Family& family) {
   return row_module("gam/rows/family_kernels.cuh", "family",
                     "#include \"gam/family/list.hpp\"\n#include \"gam/family/location_scale.hpp\"\n"
-                    "#include \"gam/family/own_functions.hpp\"\n#include \"gam/family/several_row.hpp\"\n",
+                    "#include \"gam/family/user_functions.hpp\"\n#include \"gam/family/several_row.hpp\"\n",
                     family.device_source());
 }
 

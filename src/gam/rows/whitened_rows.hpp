@@ -20,7 +20,7 @@ class WhitenedRows {
   explicit WhitenedRows(const RowLayout& layout);
 
   /// Forgets the predecessor.
-  void begin_at_first() { has_before_ = false; }
+  void forget_predecessor() { has_before_ = false; }
   /// Keeps the chunk's last row as the next chunk's predecessor. `root`: square root of its weight.
   void keep_last(const RowChunk& chunk, double root);
   /// Whitens the chunk; `roots`: square roots of the working weights; `begins`: rows that start a series.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/host_team.hpp>
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/threads/completion.hpp"
 #include "job/threads/earliest_failure.hpp"
@@ -154,7 +154,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   std::atomic<std::int64_t> next = 0;
   std::atomic<std::int64_t> ended = 0;
   EarliestFailure failure;
-  const FunctionRef<void()> go_on = stop == nullptr ? base::check_of_thread() : nullptr;
+  const FunctionRef<void()> check = stop == nullptr ? base::cancellation_check() : nullptr;
 
   state.run(blocks, [&](int thread) {
     // Blocks start in order, and every started block completes, so the failing block with the lowest index
@@ -166,7 +166,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
       // Avoids overflow of begin + block if the range ends near 2^63.
       const std::int64_t end = range.end - begin > block ? begin + block : range.end;
       try {
-        if (go_on) go_on();
+        if (check) check();
         work(thread, {begin, end});
       } catch (...) {
         const std::exception_ptr thrown = std::current_exception();

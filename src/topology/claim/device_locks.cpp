@@ -180,7 +180,7 @@ struct LockedSlot {
       : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
   ~LockedSlot() {
     const bool was_own = lock.is_own();
-    lock.let_go();
+    lock.evict();
     if (!removes || !was_own) return;
     try {
       const fs::path claims = file.parent_path() / claims_file;
@@ -253,19 +253,19 @@ HeldLock::HeldLock(HeldLock&& other) noexcept
     : file_(std::exchange(other.file_, -1)), process_(other.process_) {}
 HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
   if (this != &other) {
-    let_go();
+    evict();
     file_ = std::exchange(other.file_, -1);
     process_ = other.process_;
   }
   return *this;
 }
 HeldLock::~HeldLock() {
-  let_go();
+  evict();
 }
 bool HeldLock::is_own() const noexcept {
   return process_ == static_cast<std::int32_t>(getpid());
 }
-void HeldLock::let_go() noexcept {
+void HeldLock::evict() noexcept {
   if (file_ < 0) return;
   // Unlocks explicitly, because close() does not release the locks if a forked child has the file open.
   if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // In a job with simulated devices of several kinds, one rank compiles each kernel, and all ranks get it.
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
 #include "unit/device/fake_compiler.hpp"
@@ -149,7 +149,7 @@ TEST_F(CompileTest, AJobThatIsToStopLeavesItsCompilation) {
   };
   Job job = make_job();
   error_of(ErrorCode::interrupted, [&] {
-    const base::Abandonable abandonable(stop_once_begun);
+    const base::CancellationScope cancellation(stop_once_begun);
     (void)job.compile(source_of("a"));
   });
   EXPECT_EQ(job.compile(source_of("a")).size(), 2u);

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/hash.hpp"
 #include "device/module_format.hpp"
 #include "device/module_shelf.hpp"
@@ -193,7 +193,7 @@ TEST_F(ModuleCacheTest, ACompilationIsAbandonedByAThreadThatIsToStop) {
       throw Error(ErrorCode::interrupted, "asked to stop");
   };
   {
-    const base::Abandonable abandonable(stop_once_begun);
+    const base::CancellationScope cancellation(stop_once_begun);
     EXPECT_THROW((void)cache.compile(source_of("a"), hopper), Error);
   }
   // The first has not ended.

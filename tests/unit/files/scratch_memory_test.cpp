@@ -38,8 +38,8 @@ TEST(ScratchMemory, KeepsWhatItLetsGo) {
   for (std::size_t i = 0; i < bytes; ++i) bytes_of(first)[i] = static_cast<std::uint8_t>(i * 31 >> 4);
   const ScratchMemory memory = std::move(first);
   // Any part of it, and beyond its end.
-  memory.let_go(5, 100);
-  memory.let_go(0, 2 * bytes);
+  memory.evict(5, 100);
+  memory.evict(0, 2 * bytes);
   memory.prepare_to_read(0, 5000);
   memory.prepare_to_read(bytes - 1, 2 * bytes);
   memory.release_written(bytes / 2, bytes);

@@ -103,8 +103,8 @@ TEST(HostTeam, OfOneThreadThatNobodyNeedsIsTheCaller) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // which delivers a signal when the thread has been woken
-std::array<int, 2> told;    ///< the ends of a pipe: a byte from the handler as it begins and as it ends
-std::array<int, 2> let_go;  ///< a byte for each handler that may end
+std::array<int, 2> told;   ///< the ends of a pipe: a byte from the handler as it begins and as it ends
+std::array<int, 2> evict;  ///< a byte for each handler that may end
 
 /// Blocks a thread in a signal handler, as if the kernel did not schedule it.
 class Unscheduled {
@@ -114,7 +114,7 @@ class Unscheduled {
     wait_for_handler();
   }
   ~Unscheduled() {
-    EXPECT_EQ(write(let_go[1], "", 1), 1);
+    EXPECT_EQ(write(evict[1], "", 1), 1);
     wait_for_handler();  // another that is held must not take the byte
   }
   Unscheduled(const Unscheduled&) = delete;
@@ -122,12 +122,12 @@ class Unscheduled {
 
   static void prepare() {
     ASSERT_EQ(pipe(told.data()), 0);
-    ASSERT_EQ(pipe(let_go.data()), 0);
+    ASSERT_EQ(pipe(evict.data()), 0);
     struct sigaction hold {};
     hold.sa_flags = SA_RESTART;
     hold.sa_handler = [](int) {
       char byte = 0;
-      if (write(told[1], &byte, 1) != 1 || read(let_go[0], &byte, 1) != 1 || write(told[1], &byte, 1) != 1)
+      if (write(told[1], &byte, 1) != 1 || read(evict[0], &byte, 1) != 1 || write(told[1], &byte, 1) != 1)
         std::abort();
     };
     ASSERT_EQ(sigaction(SIGUSR2, &hold, nullptr), 0);

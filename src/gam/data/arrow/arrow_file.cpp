@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/arrow/arrow_file.hpp"
 
+#include "base/cancellation.hpp"
 #include "base/errors.hpp"
-#include "base/go_on.hpp"
 #include "files/input_file.hpp"
 #include "gam/data/arrow/arrow_library.hpp"
 
@@ -86,7 +86,7 @@ struct ArrowFile::Inside {
     auto& self = *static_cast<Inside*>(context);
     return without_throwing(std::int64_t{-1}, [&] {
       if (self.between == nullptr)
-        base::go_on();
+        base::check_cancelled();
       else if (*self.between)
         (*self.between)();
       const auto got = static_cast<std::int64_t>(

@@ -62,8 +62,8 @@ class ArrowFile::Stream {
  public:
   /// The schema of the batches: a struct of the chosen columns.
   [[nodiscard]] const ArrowSchema& schema() const noexcept { return *schema_; }
-  /// Reads the next batch; false at the end. Calls `base::go_on` before each read of the file. Throws
-  /// `Error(input)` with piece and column; also passes on exceptions from reading the bytes.
+  /// Reads the next batch; false at the end. Calls `base::check_cancelled` before each read of the file.
+  /// Throws `Error(input)` with piece and column; also passes on exceptions from reading the bytes.
   [[nodiscard]] bool next(ArrowOwner<ArrowArray>& batch);
 
  private:

@@ -2,7 +2,7 @@
 #include "gam/data/arrow/arrow_part.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "gam/data/arrow/arrow_batches.hpp"
 #include "gam/data/frame/frame_part.hpp"
 #include "gam/data/frame/level_cache.hpp"
@@ -116,7 +116,7 @@ void read_texts(const ArrowValues& values, const std::string& what, ArrowPart& p
   const auto cache = std::make_unique<LevelCache<std::int32_t>>();
   part.own_codes.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i % values_between_questions == 0) base::go_on();
+    if (i % values_between_questions == 0) base::check_cancelled();
     std::int32_t& code = part.own_codes[i];
     code = Variable::missing;
     if (values.is_null(i)) continue;

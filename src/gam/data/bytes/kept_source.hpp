@@ -67,7 +67,7 @@ class KeptSource final : public ByteSource {
   void begin_keeping(Range bytes) { kept_ = KeptText(bytes); }
   void end_keeping() noexcept { kept_.finish(); }
   /// Frees the cache. No other thread may have a reader of this source.
-  void let_go() noexcept { kept_ = {}; }
+  void evict() noexcept { kept_ = {}; }
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override { return reader_.read(buffer); }
   void seek(std::int64_t offset) override { reader_.seek(offset); }

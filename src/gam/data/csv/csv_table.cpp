@@ -52,7 +52,7 @@ class CsvTable final : public TableReader {
     return packed_ == nullptr ? 0 : packed_->kept_bytes();
   }
   void let_go_of_kept() override {
-    if (packed_ != nullptr) packed_->let_go();
+    if (packed_ != nullptr) packed_->evict();
   }
 
   [[nodiscard]] std::string name() const override { return path_; }

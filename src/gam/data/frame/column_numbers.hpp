@@ -84,8 +84,8 @@ class ColumnStorage {
   void release_written(std::size_t begin, std::size_t end) const noexcept {
     if (scratch_) scratch_->release_written(begin * sizeof(T), end * sizeof(T));
   }
-  void let_go(std::size_t begin, std::size_t end) const noexcept {
-    if (scratch_) scratch_->let_go(begin * sizeof(T), end * sizeof(T));
+  void evict(std::size_t begin, std::size_t end) const noexcept {
+    if (scratch_) scratch_->evict(begin * sizeof(T), end * sizeof(T));
   }
 
  private:
@@ -262,7 +262,7 @@ class ColumnNumbers {
   void release_written(std::size_t begin, std::size_t end) const noexcept {
     run_.release_written(begin, end);
   }
-  void let_go(std::size_t begin, std::size_t end) const noexcept { run_.let_go(begin, end); }
+  void evict(std::size_t begin, std::size_t end) const noexcept { run_.evict(begin, end); }
 
  private:
   ColumnStorage<double> run_;

@@ -182,8 +182,8 @@ std::optional<OrthogonalBasis> orthogonal_basis_of(const CoefBlock& block, const
 }
 
 /// *Collective.* Broadcasts the coordinates that rank 0 chose, because CPUs may round differently.
-std::optional<OrthogonalBasis> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
-                                            std::optional<OrthogonalBasis> basis) {
+std::optional<OrthogonalBasis> broadcast_basis(const mpi::Communicator& comm, const CoefBlock& block,
+                                               std::optional<OrthogonalBasis> basis) {
   bool found = basis.has_value();
   bool lost = found && basis->lost;
   base::broadcast_values(comm, 0, found, lost);
@@ -248,7 +248,7 @@ std::optional<ChangedDesign> CrowdedSmooths::with_orthogonal_columns(const Desig
     together(comm, [&] {
       if (comm.rank() == 0) basis = orthogonal_basis_of(*block, columns.sketch);
     });
-    basis = told_by_root(comm, *block, std::move(basis));
+    basis = broadcast_basis(comm, *block, std::move(basis));
     if (!basis) continue;
     if (basis->lost) {
       const std::string where = crowding(job_, rows_, *block);

@@ -120,7 +120,7 @@ void check_state(const FitState& state, const Design& design, const Family& fami
   check(state.coef.size(), coefficients, "coefficients");
   check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
   check(state.parameters.size(), family.parameters().size(), "parameters of the family");
-  if (!family.at(state.parameters).has_such_parameters())
+  if (!family.at(state.parameters).parameters_are_valid())
     throw base::input_error(
         "the checkpoint {} has parameters that are invalid for the family {}: remove the file", path,
         family.name());

@@ -2,7 +2,7 @@
 #include "gam/fit/pirls/working_solver.hpp"
 
 #include "base/at.hpp"
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "base/math/elementary.hpp"
 #include "base/message.hpp"
 #include "gam/design/coefficient_sums.hpp"
@@ -133,7 +133,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   // A model without a solution is no device failure, because it has no solution on the CPU either.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
-    const base::Abandonable abandonable(check_);
+    const base::CancellationScope cancellation(check_);
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
       if (bases_.empty()) bases_ = penalty_bases(design_);

@@ -127,7 +127,7 @@ struct Totals {
   double largest_map = 0;
   double largest_coef = 0;  ///< largest number of coefficients of a block
   double largest_raw = 0;
-  double max_penalties = 0;  ///< doubles in the penalties of a block, if it has several
+  double max_penalty_values = 0;  ///< doubles in the penalties of a block, if it has several
 };
 
 Totals totals_of(const ModelSize& size) {
@@ -153,7 +153,7 @@ Totals totals_of(const ModelSize& size) {
     // Sparse blocks store only diagonals; other blocks have dense matrices in their own bases.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
     all.largest_map = std::max(all.largest_map, map);
-    if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
+    if (one.penalties > 1) all.max_penalty_values = std::max(all.max_penalty_values, penalties * coef * coef);
   }
   return all;
 }
@@ -238,8 +238,8 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
       bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
   // Three copies of X'WX; an evaluation adds X'WX + S, its factor and inverse, each with an intermediate
   // matrix; graded penalties, and a decomposition of the largest block.
-  memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
-                           (all.max_penalties > 0 ? 6 * block : 3 * block) +
+  memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products +
+                           2 * all.max_penalty_values + (all.max_penalty_values > 0 ? 6 * block : 3 * block) +
                            doubles_of_evaluations(static_cast<double>(size.coef - size.parted), threads - 1));
   // Inverse, crossproduct and covariance, with copies in the formula's coordinates.
   const double triangle = size.parted == 0 && size.coef <= largest_triangle ? matrix : 0;

@@ -3,7 +3,7 @@
 // writer, and damaged ones.
 #include "gam/data/arrow/arrow_file.hpp"
 
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "files/input_file.hpp"
 #include "gam/data/arrow/arrow_columns.hpp"
 #include "gam/data/arrow/arrow_library.hpp"
@@ -301,7 +301,7 @@ TEST_F(ArrowFiles, StopWhereTheCallerDoes) {
   ArrowFile::Stream stream = file.stream({0, 3}, all_columns(file));
   const auto stop = [] { throw Stop(); };
   ArrowOwner<ArrowArray> batch;
-  const base::Abandonable stopped{FunctionRef<void()>(stop)};
+  const base::CancellationScope stopped{FunctionRef<void()>(stop)};
   EXPECT_THROW(static_cast<void>(stream.next(batch)), Stop);
 }
 

@@ -109,7 +109,7 @@ TEST_F(KeptSourceTest, WhatWasLetGoIsUnpackedAgain) {
   KeptSource source = source_of(stream());
   EXPECT_EQ(source.keep_all(size() + 1), size());
   const std::int64_t read = source.bytes_read();
-  source.let_go();
+  source.evict();
   EXPECT_FALSE(source.keeps_all());
   expect_text_everywhere(source);
   EXPECT_GT(source.bytes_read(), read);

@@ -167,7 +167,7 @@ TEST(Family, ParametersStayInsideTheirIntervals) {
       const Family family = chosen_family(text);
       std::vector<double> working = family.working_parameters();
       working[0] = far;
-      EXPECT_TRUE(family.at_working(working).has_such_parameters()) << text << " at " << far;
+      EXPECT_TRUE(family.at_working(working).parameters_are_valid()) << text << " at " << far;
     }
   }
 }
@@ -177,9 +177,9 @@ TEST(Family, WorkingParametersAreThereAndBack) {
   const std::vector<double> working = family.working_parameters();
   EXPECT_NEAR(family.at_working(working).parameters()[0], 2.5, 1e-15);
   EXPECT_FALSE(family.at_working(working).estimates_parameters());
-  EXPECT_TRUE(family.has_such_parameters());
+  EXPECT_TRUE(family.parameters_are_valid());
   for (const double none : {0.0, -1.0, static_cast<double>(INFINITY), std::nan("")})
-    EXPECT_FALSE(family.at({none}).has_such_parameters()) << none;
+    EXPECT_FALSE(family.at({none}).parameters_are_valid()) << none;
 }
 
 // theta (theta + 1) … (theta + y - 1), by the definition.
@@ -451,8 +451,8 @@ TEST(Family, OrderedClassesAsRHasThem) {
             (std::vector{-1.0, 0.5, 0.75}));
   EXPECT_TRUE(chosen_family("ocat(theta = -2)").estimates_parameters());
   EXPECT_EQ(chosen_family("ocat(R = 100)").parameter_count(), 99U);
-  EXPECT_FALSE(four.at({-1, 0.5, 0.5}).has_such_parameters());
-  EXPECT_FALSE(four.at({-1, -1.5, 0.5}).has_such_parameters());
+  EXPECT_FALSE(four.at({-1, 0.5, 0.5}).parameters_are_valid());
+  EXPECT_FALSE(four.at({-1, -1.5, 0.5}).parameters_are_valid());
   for (const double bad : {0.0, 5.0, 1.5}) EXPECT_TRUE(four.response_fault(bad)) << bad;
   EXPECT_FALSE(four.response_fault(4));
   EXPECT_EQ(refusal("ocat"), "ocat: the number of classes is missing: write ocat(R=4)");
@@ -598,7 +598,7 @@ TEST(Family, ZeroInflatedCountsAsRHasThem) {
   EXPECT_FALSE(fixed.estimates_parameters());
   EXPECT_EQ(std::vector(fixed.parameters().begin(), fixed.parameters().end()), (std::vector{-1.0, 1.5, 0.5}));
   EXPECT_TRUE(chosen_family("ziP(theta = NULL)").estimates_parameters());
-  EXPECT_FALSE(fixed.at({-1, 0.5, 0.5}).has_such_parameters());
+  EXPECT_FALSE(fixed.at({-1, 0.5, 0.5}).parameters_are_valid());
   for (const double bad : {-1.0, 1.5})
     EXPECT_EQ(fixed.response_fault(bad), "must be a whole number, 0 or more");
   EXPECT_FALSE(fixed.response_fault(0));

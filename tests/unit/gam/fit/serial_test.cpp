@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Concurrent fits in another program's process do not affect each other.
-#include "base/go_on.hpp"
+#include "base/cancellation.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
 #include "support/errors.hpp"
@@ -155,13 +155,13 @@ TEST(SerialFits, AskWhetherToGoOnBeforeEachStep) {
   HostTeam team(2);
   const auto three_blocks = [&] { (void)team.for_each_block({0, 3}, 1, [](int, Range) {}); };
   {
-    const base::Abandonable abandonable(count);
+    const base::CancellationScope cancellation(count);
     (void)multiply(identity(2), identity(2));
     EXPECT_EQ(asked, 1);
     three_blocks();
     EXPECT_EQ(asked, 4);
     asked = 0;
-    const base::Abandonable other(stop);
+    const base::CancellationScope other(stop);
     EXPECT_THROW(three_blocks(), Error);
     EXPECT_THROW(
         {

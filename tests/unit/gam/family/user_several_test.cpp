@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Users' families of several linear predictors: derivatives, what a file must have, and what is refused.
-#include "gam/family/own_several.hpp"
+#include "gam/family/user_several.hpp"
 
 #include "gam/family/family.hpp"
 #include "support/errors.hpp"

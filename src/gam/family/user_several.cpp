@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/family/own_several.hpp"
+#include "gam/family/user_several.hpp"
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "gam/family/family_file.hpp"
-#include "gam/family/own_functions.hpp"
+#include "gam/family/user_functions.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Abandonable work has cancellation points in linear algebra.
-#include "base/go_on.hpp"
+// Linear algebra has cancellation points.
+#include "base/cancellation.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Abandoned, LinearAlgebraAsksBeforeLongWork) {
   };
   for (const auto& [name, call] : calls) {
     const auto abandon = [] { throw std::runtime_error("abandoned"); };
-    const base::Abandonable abandonable(abandon);
+    const base::CancellationScope cancellation(abandon);
     EXPECT_THROW(call(), std::runtime_error) << name;
   }
 }
@@ -44,7 +44,7 @@ TEST(Abandoned, LinearAlgebraAsksDuringLongWork) {
   const Matrix a = identity(200);
   int asked = 0;
   const auto count = [&] { ++asked; };
-  const base::Abandonable counted(count);
+  const base::CancellationScope counted(count);
   (void)cholesky(a);
   EXPECT_GT(asked, 10);
   asked = 0;

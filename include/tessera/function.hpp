@@ -13,7 +13,8 @@ namespace TESSERA_NAMESPACE {
 /// Type-erased callables: a `FunctionRef` does not own its callable, a `SharedFunction` does. Both accept any
 /// callable with the signature, move-only ones included. They are empty if made from a null pointer or an
 /// empty `std::function`; a call of an empty object is undefined behaviour. The standard equivalents are
-/// newer than C++20 (`std::function_ref`, `std::move_only_function`), and <functional> takes long to compile.
+/// newer than C++20 (`std::function_ref`, `std::move_only_function`), and the header functional takes long to
+/// compile.
 template <class Signature>
 class FunctionRef;
 template <class Signature>

@@ -33,8 +33,8 @@ struct DenseMatrix {
 };
 
 /// A compressed sparse matrix, by rows (CSR) or by columns (CSC). Row (or column) r has the elements
-/// `values[k]`, in the columns (or rows) `indices[k]`, for k from `begins[r]` up to, but excluding, `begins[r
-/// + 1]`. Indices may be in any order. All other elements are 0; duplicate elements are added.
+/// `values[k]`, in the columns (or rows) `indices[k]`, for `begins[r]` <= k < `begins[r + 1]`. Indices may be
+/// in any order. All other elements are 0; duplicate elements are added.
 struct SparseMatrix {
   NumbersInPlace values;
   IndicesInPlace indices;

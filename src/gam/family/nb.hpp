@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Negative binomial counts: V(mu) = mu + mu^2/theta, log link by default. The working parameter is
-/// log(theta), estimated in fit/pirls/parameter_step.hpp.
+/// log(theta), estimated in fit/pirls/family_parameters.hpp.
 struct Nb : UsualLink<Link::log> {
   static constexpr char name[] = "nb";
   static constexpr bool in_packets = true;

@@ -6,8 +6,8 @@
 #include "base/math/elementary.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/reml/degrees_of_freedom.hpp"
 #include "gam/reml/dependent_columns.hpp"
-#include "gam/reml/influence.hpp"
 #include "gam/reml/scaled_penalty.hpp"
 
 #include <tessera/error.hpp>

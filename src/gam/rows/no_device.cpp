@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device pass in builds without CUDA.
 #include "gam/rows/columns.hpp"
-#include "gam/rows/device.hpp"
+#include "gam/rows/device_pass.hpp"
 #include "gam/rows/device_prediction.hpp"
 
 #include <tessera/error.hpp>

@@ -3,8 +3,8 @@
 
 #include "base/at.hpp"
 #include "gam/rows/columns.hpp"
-#include "gam/rows/device.hpp"
-#include "gam/rows/host.hpp"
+#include "gam/rows/device_pass.hpp"
+#include "gam/rows/host_pass.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/real_devices.hpp"
 

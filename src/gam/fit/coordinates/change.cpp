@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/reml/influence.hpp"
+#include "gam/reml/degrees_of_freedom.hpp"
 
 #include <algorithm>
 #include <utility>

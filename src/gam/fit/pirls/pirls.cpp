@@ -3,9 +3,9 @@
 
 #include "base/math/elementary.hpp"
 #include "gam/fit/coordinates/crowded_variables.hpp"
+#include "gam/fit/pirls/family_parameters.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/invalid_rows.hpp"
-#include "gam/fit/pirls/parameter_step.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/separation.hpp"
 #include "gam/fit/pirls/starting_point.hpp"

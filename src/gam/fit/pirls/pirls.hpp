@@ -47,7 +47,7 @@ struct PirlsEnd {
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
 /// and diverging steps are detected (separation.hpp). The family's parameters are estimated at the end of
-/// each step (parameter_step.hpp). PIRLS is at a solution if a step at a minimum of REML changes neither
+/// each step (family_parameters.hpp). PIRLS is at a solution if a step at a minimum of REML changes neither
 /// deviance nor linear predictor. PIRLS continues from each other minimum found there, lower or slightly
 /// higher, and ends at the solution of lowest REML by Laplace's approximation. Any other end is reported as
 /// not converged, with the reason.

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "base/math/elementary.hpp"
 #include "gam/family/location_scale.hpp"
-#include "gam/fit/pirls/parameter_step.hpp"
+#include "gam/fit/pirls/family_parameters.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_reader.hpp"
 

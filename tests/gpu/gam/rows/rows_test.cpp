@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over rows on real devices agree with the host's up to rounding, with the same bits for any division.
 #include "gam/rows/columns.hpp"
-#include "gam/rows/device.hpp"
 #include "gam/rows/device_division.hpp"
+#include "gam/rows/device_pass.hpp"
 #include "gam/rows/device_prediction.hpp"
-#include "gam/rows/host.hpp"
+#include "gam/rows/host_pass.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/rows/variance_form.hpp"

@@ -2,7 +2,7 @@
 // Passes over rows in a job have the bits of a single thread over all blocks, on any hardware.
 #include "gam/fit/coordinates/block_sketch.hpp"
 #include "gam/rows/columns.hpp"
-#include "gam/rows/host.hpp"
+#include "gam/rows/host_pass.hpp"
 #include "gam/rows/host_prediction.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/prediction_pass.hpp"

@@ -18,7 +18,7 @@
 #include "gam/basis/far_field.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/aligned_sums.hpp"
-#include "gam/rows/host.hpp"
+#include "gam/rows/host_pass.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/response_fingerprint.hpp"
 #include "gam/rows/row_reader.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/pirls/parameter_step.hpp"
+#include "gam/fit/pirls/family_parameters.hpp"
 
 #include "base/message.hpp"
 #include "gam/linalg/linalg.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/rows/device.hpp"
+#include "gam/rows/device_pass.hpp"
 
 #include "base/at.hpp"
 #include "gam/rows/columns.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/reml/influence.hpp"
+#include "gam/reml/degrees_of_freedom.hpp"
 
 #include "base/at.hpp"
 #include "gam/linalg/border.hpp"

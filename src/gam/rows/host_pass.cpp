@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/rows/host.hpp"
+#include "gam/rows/host_pass.hpp"
 
 #include "base/at.hpp"
 #include "gam/family/response_memo.hpp"

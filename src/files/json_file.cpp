@@ -26,7 +26,7 @@ std::string printable(const std::string& text) {
 
 /// `position` counts from 1.
 std::string not_json(std::size_t position) {
-  return fmt::format("it is not JSON at byte {}", position);
+  return fmt::format("it is not valid JSON at byte {}", position);
 }
 
 /// A SAX handler that builds the document within a memory limit.
@@ -89,7 +89,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     return &(*member_ = std::move(value));
   }
   bool open(Json container) {
-    if (open_.size() == max_levels) return refuse(fmt::format("it is over {} levels deep", max_levels));
+    if (open_.size() == max_levels)
+      return refuse(fmt::format("it is nested more than {} levels deep", max_levels));
     charge(container_bytes);
     Json* const made = insert(std::move(container));
     if (made != nullptr) open_.push_back(made);

@@ -115,7 +115,7 @@ void OutputFile::find_target() {
       break;
     }
     if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user");
-    if (links == max_links) refuse("is a link that leads nowhere");
+    if (links == max_links) refuse("is a broken symbolic link");
     std::error_code unreadable;
     const fs::path link = fs::read_symlink(target, unreadable);
     if (unreadable) refuse("is a link that cannot be read");

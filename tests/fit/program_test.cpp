@@ -875,10 +875,9 @@ TEST_F(Program, TellsHowEachColumnWasRead) {
   write("mixed.csv", read("data.csv") + "NA,0.5,0.5,a,7,1\n1,,0.5,b,7,1\n1,0.1,0.5,,7,1\n");
   for (const int ranks : {1, 3}) {
     const auto fitted = successful(fit("mixed.csv", "y ~ f + s(x, bs=\"ps\", k=12)", "", ranks));
-    for (const char* line :
-         {"  y: numbers, 1 missing\n", "  x: numbers, 1 missing\n",
-          "  f: factor of 4 levels, the first '', 1 blank (a level; missing if the NA strings are "
-          "'NA,')\n"})
+    for (const char* line : {"  y: numbers, 1 missing\n", "  x: numbers, 1 missing\n",
+                             "  f: factor of 4 levels, the first '', 1 blank (read as a level; to read "
+                             "blanks as missing, give the NA strings 'NA,')\n"})
       EXPECT_NE(fitted.err.find(line), std::string::npos) << line << fitted.err;
   }
   const auto fewer = fit("mixed.csv", "y ~ f + s(x, bs=\"ps\", k=12)", "--na-strings NA,");
@@ -922,7 +921,7 @@ TEST_F(Program, ReadsDatesInTheFitAndWithItsModel) {
   successful(predicted("day\n4\n33\n", "numbers_out.csv"));
   EXPECT_EQ(read("dates.csv"), read("numbers_out.csv"));
   expect_refusal(predicted("day\n5.1.1970\n", "pred.csv"), 3,
-                 "new.csv, line 2: the column 'day' holds the text '5.1.1970', which is no date");
+                 "new.csv, line 2: the column 'day' holds the text '5.1.1970', which is not a date");
   expect_refusal(predicted("day\n1970-01-05T12:00\n", "pred.csv"), 3, "but the model has days");
   successful(run(std::string(TESSERA_FIT) + " check " + path("m.json") + " " + path("days.csv")));
 }

@@ -14,7 +14,7 @@ Districts districts_of(std::span<const DistrictEntry> entries,
   std::unordered_map<std::string, int> places;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!places.emplace(entries[i].name, static_cast<int>(i)).second)
-      refuse(i, fmt::format("'{}' is there twice: give it once", entries[i].name));
+      refuse(i, fmt::format("'{}' appears twice: give it once", entries[i].name));
     out.names.push_back(entries[i].name);
   }
   std::vector<std::map<int, double>> rows(entries.size());

@@ -110,11 +110,11 @@ std::vector<CurvePair> pairs_of(const std::vector<TestedCurve>& curves, CurveTes
       if (of_one_variable && pair.first.variable() != pair.second.variable()) continue;
       for (const TestedCurve* curve : {&pair.first, &pair.second}) {
         if (!curve->has_by())
-          throw base::usage_error("{} has no by variable, so it is no curve of its own: name two in terms",
+          throw base::usage_error("{} has no by variable, and so is not a curve: name two curves in terms",
                                   curve->label());
       }
       if (pair.first.by() == pair.second.by())
-        throw base::usage_error("{} and {} have one by variable: name one of them in terms",
+        throw base::usage_error("{} and {} have the same by variable: name only one of them in terms",
                                 pair.first.label(), pair.second.label());
       pairs.push_back(pair);
     }
@@ -223,9 +223,8 @@ void require_estimable(const Matrix& contrasts, const std::vector<std::vector<do
       if (std::abs(dot(contrast, change)) >
           rounding * std::sqrt(dot(contrast, contrast) * dot(change, change)))
         throw base::usage_error(
-            "contrasts '{}': number {} is not determined by the model, whose terms have a function in "
-            "common: "
-            "give a difference that does not change with it",
+            "contrasts '{}': number {} is not estimable, because terms of the model share a function: give a "
+            "contrast that does not depend on this function",
             test, j + 1);
     }
   }

@@ -353,9 +353,8 @@ std::vector<PenaltyParameter> Design::parameters() const {
 
 int Design::add_term(std::vector<Component> components) {
   if (components.size() > max_components)
-    throw base::input_error(
-        "a term of the formula has {} variables, more than the {} that one may have: split it",
-        components.size(), max_components);
+    throw base::input_error("a term of the formula has {} variables, more than the maximum of {}: split it",
+                            components.size(), max_components);
   RawTerm term;
   term.raw_begin = raw_size;
   std::int64_t size = 1;

@@ -466,7 +466,7 @@ int variable_from(const JsonField& name, const Design& design, bool number) {
       std::find_if(design.variables.begin(), design.variables.end(),
                    [&](const DesignVariable& variable) { return variable.name == name.text(); });
   if (found == design.variables.end()) name.refuse("is not among the variables of the design");
-  if (number && found->factor) name.refuse("is a factor, and its component the spline of a number");
+  if (number && found->factor) name.refuse("is a factor, but its component is a spline of a number");
   return static_cast<int>(found - design.variables.begin());
 }
 

@@ -308,7 +308,7 @@ std::vector<double> in_coefficients(std::span<const double> weights, const Desig
 void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   if (!block.is_smooth())
     throw base::input_error(
-        "'{}': its penalties leave free a combination of its columns that other terms determine: leave out "
+        "'{}': other terms determine an unpenalised combination of its columns: leave out "
         "those terms, or penalise the combination",
         block.label);
   const int gone = directions.cols();

@@ -44,7 +44,7 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
   });
   if (variables == 0) return {};
   if (variables != spec.variables || all.size() != points * static_cast<std::size_t>(variables))
-    throw base::usage_error("{}: its knots are points: supply equally many values for each of its variables",
+    throw base::usage_error("{}: its knots are points: supply the same number of values for each variable",
                             label);
   Matrix out(static_cast<int>(points), variables);
   std::ranges::copy(all, out.data());

@@ -122,7 +122,7 @@ class TermMaker {
       const bool ordered = frame_.at(term.variables[i].text).ordered && contrasts[i];
       if (ordered && term.penalty)
         throw base::usage_error(
-            "para-pen: '{}' has the ordered factor '{}', each of whose polynomials is a term: make it an "
+            "para-pen: '{}' has the ordered factor '{}', whose polynomials are separate terms: make it an "
             "unordered factor",
             term.label, term.variables[i].text);
       const std::vector<Expression> columns =

@@ -139,7 +139,7 @@ void ManyCheckpoint::keep(Range responses, const Plan& plan, std::span<const dou
       static_cast<void>(file.commit());
     } catch (const Error& error) {
       failed = 1;
-      observer_.note(fmt::format("the fit goes on, but without further checkpoints: {}", error.what()));
+      observer_.note(fmt::format("the fit continues without further checkpoints: {}", error.what()));
     }
   }
   failed_ = comm_.allreduce(failed, mpi::Reduction::max) != 0;

@@ -275,8 +275,7 @@ std::vector<double> ResponseResults::numbers_of(const ResponseRow& row) const {
 ResponseRow ResponseResults::row_from(std::span<const double> numbers) const {
   const auto index = [&](std::size_t place, int least, std::size_t count) {
     if (!(numbers[place] >= least && numbers[place] < static_cast<double>(count)))
-      throw base::input_error(
-          "a batch of the checkpoint has a result that no fit can have: remove the checkpoint");
+      throw base::input_error("a batch of the checkpoint has an impossible result: remove the checkpoint");
     return static_cast<int>(numbers[place]);
   };
   ResponseRow row{.status = static_cast<ManyStatus>(index(0, 0, status_names.size())),

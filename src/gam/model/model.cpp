@@ -606,7 +606,8 @@ Family family_from(const JsonField& json, const std::string& path) {
   if (family->parameters().empty()) return *family;
   const JsonField field = json.at("family_parameters");
   const auto elements = field.elements();
-  if (!family->may_have(elements.size())) field.refuse("has more or fewer values than the family");
+  if (!family->may_have(elements.size()))
+    field.refuse("has another number of values than the family has parameters");
   std::vector<double> values;
   for (const JsonField& one : elements) values.push_back(one.at("value").number());
   Family at_values = family->at(std::move(values));
@@ -630,7 +631,7 @@ void check_formula(const JsonField& json, const FittedModel& model) {
       model.design.predictors() > formula.predictors())
     field.refuse(fmt::format("must have {} linear predictors, as the family and the design", predictors));
   if (formula.all_readers() != model.design.readers)
-    field.refuse("has terms that other linear predictors share than in the design");
+    field.refuse("shares terms between other linear predictors than the design does");
   std::vector<Expression> known = formula.variables();
   known.insert(known.end(), model.recipe.contrasts.begin(), model.recipe.contrasts.end());
   for (const DesignVariable& variable : model.design.variables) {

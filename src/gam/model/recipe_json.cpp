@@ -37,7 +37,7 @@ Expression contrast_from(const JsonField& field) {
   const JsonField source = field.at("source");
   try {
     Expression expression = expression_from(parse_syntax(source.text()));
-    if (!expression.computed()) source.refuse("is no expression that is computed from a column");
+    if (!expression.computed()) source.refuse("is not an expression computed from a column");
     expression.text = field.at("name").text();
     return expression;
   } catch (const Error& fault) {

@@ -87,7 +87,8 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
     check_options(options);
     if (several != nullptr && (options.posterior_predictive || !options.weights.empty()))
       throw base::usage_error(
-          "simulated responses of the family {} are at the estimates and without weights: leave out {}",
+          "responses of the family {} can only be simulated at the estimates and without weights: leave out "
+          "{}",
           several->name, options.posterior_predictive ? "posterior-predictive" : "weights");
     if (several == nullptr) response.emplace(fitted.family, fitted.scale);
     // Ordered classes and ziP are drawn at the linear predictor.

@@ -281,8 +281,7 @@ class TablePrediction {
     const std::vector<std::string> predicted = names();
     for (const std::string& name : kept) {
       if (std::ranges::find(predicted, name) != predicted.end())
-        throw base::usage_error(
-            "the table's column '{}' cannot be kept, because a prediction has its name: rename it", name);
+        throw base::usage_error("the table's column '{}' has the name of a prediction: rename it", name);
       kept_.variables.push_back(column_expression(name));
       kept_names_.push_back(name);
     }

@@ -125,7 +125,7 @@ class PredictionPlanner {
       throw base::usage_error("classes have no prediction intervals: take their probabilities");
     if ((options_.interval > 0 || options_.draws > 0) && responds_by_column())
       throw base::usage_error(
-          "{} of the family {} are of its linear predictors: set type to link, or take standard errors",
+          "{} of the family {} apply to its linear predictors: set type to link, or take standard errors",
           options_.draws > 0 ? "draws" : "intervals", model_.family.name());
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
@@ -195,8 +195,8 @@ class PredictionPlanner {
       const auto own = std::span(model_.absent_rows).subspan(at(block.coef_begin), at(block.coef_size));
       if (!kept[b] && std::ranges::any_of(own, [](double one) { return one != 0; }))
         throw base::usage_error(
-            "the term '{}' cannot be left out: it says in which rows the prediction is minus infinity, "
-            "those of levels whose responses are all 0: take it out of 'exclude', or name it in 'terms'",
+            "the term '{}' cannot be left out: it marks the rows whose prediction is minus infinity, because "
+            "all responses of their level are 0: take it out of 'exclude', or name it in 'terms'",
             block.label);
     }
   }

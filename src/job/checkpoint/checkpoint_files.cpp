@@ -273,10 +273,9 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
     for (int tries = 0; tries < max_tries; ++tries) {
       const std::int64_t next = std::max(newest() + 1, at_least);
       if (next > last_generation)
-        throw Error(
-            ErrorCode::input,
-            file_of(last_generation) +
-                ": has the last number that a generation can have: remove this file if no job uses it");
+        throw Error(ErrorCode::input,
+                    file_of(last_generation) +
+                        ": has the largest possible generation number: remove this file if no job uses it");
       set_generation(next);
       if (!create_own_file()) continue;  // another start has taken the generation
       if (newest() > generation_) {

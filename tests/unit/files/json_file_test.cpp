@@ -85,22 +85,22 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
 }
 
 TEST(JsonFile, RefusesWhatIsNoJsonWithTheByte) {
-  EXPECT_EQ(fault_of(R"({"a": 1,)"), "a.json: is not a test: it is not JSON at byte 9");
-  EXPECT_EQ(fault_of(""), "a.json: is not a test: it is not JSON at byte 1");
-  EXPECT_EQ(fault_of("[1e999]"), "a.json: is not a test: it is not JSON at byte 6");
-  EXPECT_EQ(fault_of("[1] [2]"), "a.json: is not a test: it is not JSON at byte 5");
+  EXPECT_EQ(fault_of(R"({"a": 1,)"), "a.json: is not a test: it is not valid JSON at byte 9");
+  EXPECT_EQ(fault_of(""), "a.json: is not a test: it is not valid JSON at byte 1");
+  EXPECT_EQ(fault_of("[1e999]"), "a.json: is not a test: it is not valid JSON at byte 6");
+  EXPECT_EQ(fault_of("[1] [2]"), "a.json: is not a test: it is not valid JSON at byte 5");
   using namespace std::string_literals;
-  EXPECT_EQ(fault_of("[1]\0"s), "a.json: is not a test: it is not JSON at byte 4");
-  EXPECT_EQ(fault_of("[1] \0garbage"s), "a.json: is not a test: it is not JSON at byte 5");
-  EXPECT_EQ(fault_of("[\"a\0b\"]"s), "a.json: is not a test: it is not JSON at byte 4");
-  EXPECT_EQ(fault_of("\0"s), "a.json: is not a test: it is not JSON at byte 1");
+  EXPECT_EQ(fault_of("[1]\0"s), "a.json: is not a test: it is not valid JSON at byte 4");
+  EXPECT_EQ(fault_of("[1] \0garbage"s), "a.json: is not a test: it is not valid JSON at byte 5");
+  EXPECT_EQ(fault_of("[\"a\0b\"]"s), "a.json: is not a test: it is not valid JSON at byte 4");
+  EXPECT_EQ(fault_of("\0"s), "a.json: is not a test: it is not valid JSON at byte 1");
   EXPECT_EQ(fault_of("[1] \n\t\r\n"), "");
   EXPECT_EQ(fault_of(R"({"a": 1, "a": 2})"),
             R"(a.json: is not a test: it has the field "a" twice in one object)");
   EXPECT_EQ(fault_of(R"({"\u001b]": 1, "\u001b]": 2})"),
             R"(a.json: is not a test: it has the field "\u001b]" twice in one object)");
   EXPECT_EQ(fault_of(std::string(65, '[') + std::string(65, ']')),
-            "a.json: is not a test: it is over 64 levels deep");
+            "a.json: is not a test: it is nested more than 64 levels deep");
   EXPECT_EQ(fault_of(std::string(64, '[') + std::string(64, ']')), "");
   EXPECT_NE(fault_of(std::string(std::size_t{1} << 22, '[')), "");
 }

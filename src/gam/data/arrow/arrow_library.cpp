@@ -87,8 +87,8 @@ ArrowLibrary open_plugin(const std::string& file) {
   if (library.find(functions, "tessera_arrow_functions"))
     opened.plugin = functions(TESSERA_ARROW_PLUGIN_VERSION);
   if (opened.plugin == nullptr)
-    opened.why_not = fmt::format(
-        "{} does not fit this version of Tessera, or its libarrow: build it again with both", file);
+    opened.why_not =
+        fmt::format("{} was built for another version of Tessera or of libarrow: build it again", file);
   return opened;
 }
 

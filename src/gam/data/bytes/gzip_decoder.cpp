@@ -37,7 +37,7 @@ class GzipDecoder final : public Decoder {
     if (!in_member_) {
       if (packed.empty()) return {.complete = true};
       if (zeros_ > 0) {
-        fault_ = fmt::format("data follow {} zero bytes", zeros_);
+        fault_ = fmt::format("further data follow {} zero bytes", zeros_);
         return {.fault = fault_};
       }
       inflateReset2(&stream_, member_window);

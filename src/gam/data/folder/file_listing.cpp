@@ -116,7 +116,7 @@ std::vector<ListedFile> list_files(const std::vector<std::string>& paths) {
       files, [&](const ListedFile& file) { return keys_of(file) != keys_of(files.front()); });
   if (other != files.end())
     throw base::input_error(
-        "{}: its folders name other columns ({}) than those of {} ({}): give files of one table "
+        "{}: its folders name the columns ({}), but those of {} name ({}): give files of one table "
         "(names that begin with _ or . are skipped)",
         other->path, keys_of(*other), files.front().path, keys_of(files.front()));
   return files;

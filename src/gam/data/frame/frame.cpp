@@ -33,7 +33,8 @@ std::string to_string(const ColumnReading& column) {
   if (column.missing > 0) text += fmt::format(", {} missing", column.missing);
   if (column.inexact > 0) text += fmt::format(", {} rounded to the digits of a double", column.inexact);
   if (column.blank > 0)
-    text += fmt::format(", {} blank (a level; missing if the NA strings are 'NA,')", column.blank);
+    text += fmt::format(", {} blank (read as a level; to read blanks as missing, give the NA strings 'NA,')",
+                        column.blank);
   return text;
 }
 

@@ -328,7 +328,7 @@ void FramePart::note_stray(std::size_t column, std::string_view text, std::int64
   const UsedColumn& used = plan_->columns()[column];
   if (used.dates != DateFields::none && plan_->strays() == nullptr)
     throw base::input_error(
-        "{}: the column '{}' holds the text '{}', which is no date: write it as 2020-01-31 or "
+        "{}: the column '{}' holds the text '{}', which is not a date: write it as 2020-01-31 or "
         "2020-01-31T12:30:00Z, or name it among the NA strings",
         plan_->place(before_ + row_number), used.name, excerpt(text));
   if (!used.numbers_for.empty() && plan_->strays() == nullptr)

@@ -71,8 +71,7 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t values, s
   const std::size_t value_bytes = H5Tget_size(type);
   if (!creation.valid() || value_bytes == 0) return "has no readable description";
   if (value_bytes > max_text_bytes)
-    return fmt::format("has values of {} bytes, more than the {} that one may have", value_bytes,
-                       max_text_bytes);
+    return fmt::format("has values of {} bytes, more than the maximum of {}", value_bytes, max_text_bytes);
   if (H5Pget_external_count(creation.get()) != 0)
     return "keeps its values in other files, which are not read: copy them to this one";
   switch (H5Pget_layout(creation.get())) {

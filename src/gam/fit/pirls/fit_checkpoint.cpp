@@ -67,7 +67,7 @@ void FitCheckpoint::save() {
   if (checkpoint_->is_saved())
     observer_.note(problem_);
   else
-    observer_.note(fmt::format("the fit goes on, but its state after iteration {} was not saved: {}",
+    observer_.note(fmt::format("the fit continues, but its state after iteration {} was not saved: {}",
                                last_->iteration, problem_));
 }
 

@@ -603,8 +603,8 @@ Error PirlsLoop::diverged(bool at_own_start) const {
 std::string PirlsLoop::unlimited_link() const {
   for (const std::string_view name : rows_.family.link_names()) {
     if (!rows_.family.linked(name)->predictors().any())
-      return fmt::format("; give the formula an intercept, or take the link {}, which any predictor suits",
-                         name);
+      return fmt::format(
+          "; give the formula an intercept, or take the link {}, which allows any linear predictor", name);
   }
   return "; give the formula an intercept";
 }

@@ -118,7 +118,7 @@ TEST_F(Columns, OfDatesAreDaysOrSeconds) {
   EXPECT_EQ(
       fault_of("bad ~ 1", {.dates = {"bad"}}),
       csv.path() +
-          ", line 252: the column 'bad' holds the text '3', which is no date: write it as 2020-01-31 or "
+          ", line 252: the column 'bad' holds the text '3', which is not a date: write it as 2020-01-31 or "
           "2020-01-31T12:30:00Z, or name it among the NA strings");
   EXPECT_EQ(fault_of("mixed ~ 1", {.dates = {"mixed"}}),
             csv.path() +

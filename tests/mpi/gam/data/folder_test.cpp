@@ -193,9 +193,9 @@ TEST_F(FolderTable, RefusesFoldersThatAreNotOneTable) {
   const SharedFolder keys(comm);
   keys.write("a=1/x.csv", "x\n1\n");
   keys.write("b=1/x.csv", "x\n1\n");
-  EXPECT_EQ(fault(keys), keys.path("b=1/x.csv") + ": its folders name other columns (b) than those of " +
+  EXPECT_EQ(fault(keys), keys.path("b=1/x.csv") + ": its folders name the columns (b), but those of " +
                              keys.path("a=1/x.csv") +
-                             " (a): give files of one table (names that begin with _ or . are skipped)");
+                             " name (a): give files of one table (names that begin with _ or . are skipped)");
 
   const SharedFolder twice(comm);
   twice.write("x=1/a.csv", "x\n1\n");

@@ -637,7 +637,7 @@ TEST_F(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
                                "' declares 1000000000000000000 values, but not all of them are in the file");
   EXPECT_EQ(fault("beyond"), start + "'beyond' declares 3 values, but not all of them are in the file");
   EXPECT_EQ(fault("texts"),
-            start + "'texts' has values of 1073741824 bytes, more than the 67108864 that one may have");
+            start + "'texts' has values of 1073741824 bytes, more than the maximum of 67108864");
   EXPECT_EQ(fault("one"), "no error");
 }
 

@@ -150,10 +150,11 @@ TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
     Checkpoint other(comm_, file_.path(), print);
     EXPECT_EQ(other.save("no state of a fit"), "");
   }
-  EXPECT_EQ(testing::common_fault(comm_, [&] { start(); }),
-            file_.path() +
-                ": is not the state of a fit: it is not JSON at byte 2: remove this checkpoint, and the fit "
-                "begins anew");
+  EXPECT_EQ(
+      testing::common_fault(comm_, [&] { start(); }),
+      file_.path() +
+          ": is not the state of a fit: it is not valid JSON at byte 2: remove this checkpoint, and the fit "
+          "begins anew");
 }
 
 TEST_F(FitCheckpointTest, MixesNoTwoKindsOfHardware) {
@@ -239,7 +240,7 @@ TEST_F(FitCheckpointTest, WarnsOnceOfADiskThatDoesNotTakeTheState) {
   on_root([&] { fs::rename(elsewhere, folder); });
   if (is_root()) {
     const std::string warning = said();
-    EXPECT_TRUE(warning.starts_with("the fit goes on, but its state after iteration 2 was not saved: "));
+    EXPECT_TRUE(warning.starts_with("the fit continues, but its state after iteration 2 was not saved: "));
     EXPECT_EQ(warning.find("; "), std::string::npos) << warning;
   }
   EXPECT_EQ(stopped(ErrorCode::interrupted),

@@ -204,7 +204,7 @@ TEST_F(TradeSeq, TestsOnlyWhatTheModelDetermines) {
   }
   for (const auto& weights :
        {std::map<std::string, double>{{"batcha", 1}}, {{"s(t1):l1.6", 1}}, {{"batchc", 1}}})
-    expect_error(ErrorCode::usage, "contrasts 'mine': number 1 is not determined by the model",
+    expect_error(ErrorCode::usage, "contrasts 'mine': number 1 is not estimable",
                  [&] { static_cast<void>(test_curves(job, fits, given(weights))); });
 }
 

@@ -90,7 +90,7 @@ TEST_F(ByteSourceTest, ZerosAloneMayStandBehindAGzipFile) {
   EXPECT_EQ(unpacked(whole + std::string(1000, '\0')), "x,y\n1,2\n");
   EXPECT_EQ(unpacked(whole + "rubbish"), std::nullopt);
   EXPECT_EQ(unpacked(whole + std::string(10, '\0') + whole), std::nullopt);
-  EXPECT_NE(fault_.find("data follow 10 zero bytes"), std::string::npos) << fault_;
+  EXPECT_NE(fault_.find("further data follow 10 zero bytes"), std::string::npos) << fault_;
 }
 
 TEST_F(ByteSourceTest, GoesBackAndForthInAGzipFile) {

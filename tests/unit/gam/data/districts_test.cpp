@@ -108,7 +108,7 @@ TEST(Districts, RefuseWithFileAndPlace) {
   refused(R"({"a": 3})", "a: is 3, not a list");
   refused(R"({"a": {"a": 1, "b": -1}, "b": {"a": -2}})", "the penalty of 'a' and 'b' differs");
   refused(R"({"a": {"a": null}})", "a.a: is null, not a number");
-  refused(R"({"a": ["b"])", "it is not JSON at byte");
+  refused(R"({"a": ["b"])", "it is not valid JSON at byte");
   refused("", "it has no districts");
   refused("from,to\n", "it has no districts");
   refused("from,to\na,b\nb\n", "line 3: it has 1 field");

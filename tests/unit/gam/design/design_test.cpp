@@ -849,7 +849,7 @@ TEST(DraftDesign, RefusesInOneClearLine) {
       {"y ~ s(x, z, k=4)",
        {{"x", {0, 0.5, 1, 0.2}}},
        ErrorCode::usage,
-       "equally many values for each of its variables"},
+       "the same number of values for each variable"},
       {"y ~ s(x, z, k=4)",
        {{"x", {0, 0.5, 1, 0}}, {"z", {0, 0, 1, 0}}},
        ErrorCode::usage,

@@ -755,7 +755,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
        "xt: the boundary between 'a' and 'b' differs between the two directions"},
       {"y ~ s(r, bs='mrf', xt=list(nb=list(a=3, b=1)))",
        "xt: nb has 3: give names of districts, or their indices"},
-      {"y ~ s(r, bs='mrf', xt=list(nb=list(a='b', a='b')))", "xt: 'a' is there twice"},
+      {"y ~ s(r, bs='mrf', xt=list(nb=list(a='b', a='b')))", "xt: 'a' appears twice"},
       {"y ~ s(r, bs='mrf', xt=list(penalty=list(a=list(a=NA))))", "xt: an element of the penalty is NA"},
       {"y ~ s(r, bs='mrf', xt='f.json', pc=1)", "pc: this smooth has no constraint"},
       {"y ~ t2(r, x, bs=c('mrf', 'cr'), xt='f.json')", "bs=\"mrf\" cannot be a margin of t2(): write te()"},

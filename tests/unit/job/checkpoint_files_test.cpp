@@ -246,7 +246,7 @@ TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
 
   std::ofstream(path() + ".generation-1000000000000") << "the last";
   CheckpointFiles files(path());
-  expect_error(ErrorCode::input, "generation-1000000000000: has the last number",
+  expect_error(ErrorCode::input, "generation-1000000000000: has the largest",
                [&] { files.take_generation(1); });
 }
 

@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ f",
                 {"--ordered", "f=a,b,c", "--para-pen", R"({"f": {"S": [[[1, 0], [0, 1]]]}})"},
                 2,
-                "para-pen: 'f' has the ordered factor 'f', each of whose polynomials is a term"},
+                "para-pen: 'f' has the ordered factor 'f', whose polynomials are separate terms"},
         Refusal{"PenaltyWithoutMatrices",
                 nullptr,
                 "y ~ f",

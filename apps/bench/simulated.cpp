@@ -141,7 +141,7 @@ const SimulatedModel& simulated_model(std::string_view name) {
   for (const SimulatedModel& model : simulated_models()) {
     if (model.name == name) return model;
   }
-  throw base::usage_error("there is no simulated model '{}': see the names in the help", name);
+  throw base::usage_error("unknown simulated model '{}': give one of the names in the help", name);
 }
 
 }  // namespace tessera::bench

@@ -34,7 +34,8 @@ void store(const std::string& path, const std::string& folder, const StopRequest
   if (!file.is_open()) fail(folder);
   std::vector<char> buffer(std::size_t{1} << 20);
   for (pollfd input{STDIN_FILENO, POLLIN, 0};;) {
-    if (stop.requested()) throw Error(ErrorCode::interrupted, "stopped while the standard input was read");
+    if (stop.requested())
+      throw Error(ErrorCode::interrupted, "the job was stopped while reading standard input");
     constexpr int milliseconds = 50;  // poll: a blocking read would continue after a signal
     if (::poll(&input, 1, milliseconds) <= 0) continue;
     const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
@@ -91,8 +92,8 @@ std::string StandardInput::stored(const mpi::Communicator& comm, const std::stri
   together(comm, [&] {
     if (::access(path.c_str(), R_OK) != 0)
       throw input_error(
-          "{}: rank {} does not find here the copy of standard input that rank 0 has stored: give a folder "
-          "that all nodes share, by --scratch or $TMPDIR",
+          "{}: rank {} cannot find the copy of standard input that rank 0 stored in this folder: name a "
+          "folder that all nodes share in --scratch or $TMPDIR",
           folder, comm.rank());
   });
   return path;

@@ -25,8 +25,7 @@ CLI::App* ContrastsCommand::add_to(CLI::App& program) {
 int ContrastsCommand::run(mpi::Session& session, StopRequest& stop) const {
   return common.run(session, stop, [&](Job& job, const Model& model) {
     if (common.table.empty()) return level_differences(job, model, common.options.read<SmoothOptions>());
-    if (common.other.empty())
-      throw apps::usage_error("contrasts: TABLE needs a second table to subtract: give OTHER");
+    if (common.other.empty()) throw apps::usage_error("contrasts: the second table is missing: give OTHER");
     PredictOptions options;
     options.interval = SmoothOptions{}.interval;
     common.options.read(options);

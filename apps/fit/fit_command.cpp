@@ -153,10 +153,10 @@ void FitCommand::finish(mpi::Session& session, Job& job, Progress& progress, Fit
     if (!session.is_root()) return;
     const SavedModel saved = save_model(result.model, path);
     is_safe = saved.problem.empty();
-    if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint stays" : ""));
+    if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint is kept" : ""));
     if (!saved.strangers.empty())
-      progress.note(apps::staying(saved.strangers,
-                                  "named like covariances of the model, but perhaps not written by a fit"));
+      progress.note(apps::staying(
+          saved.strangers, "named like covariance files of the model, but perhaps not written by a fit"));
     if (run_report.empty()) return;
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);
@@ -194,8 +194,8 @@ void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions&
   together(world, [&] {
     if (outs.size() > 1 && (!fit.checkpoint.empty() || !run_report.empty() || data.front() == "-"))
       throw apps::usage_error(
-          "a checkpoint, a run report and standard input serve one quantile only: fit each quantile by "
-          "itself");
+          "a checkpoint, a run report and standard input can be used with only one quantile: fit each "
+          "quantile separately");
     if (world.rank() != 0) return;
     const std::string family = options.value_of("family");
     std::vector<std::string> read = data;
@@ -228,7 +228,8 @@ void FitCommand::show(const FitResult& result, const FitOptions& fit, const std:
         "tessera-fit: the fit has not converged after {}: {}; the last iterate is in {}{}",
         pluralised(model.iterations(), "iteration"), model.why_not_converged(), path,
         result.kept && is_cut_short(model, fit)
-            ? fmt::format("; with more --max-iterations the same command resumes from {}", fit.checkpoint)
+            ? fmt::format("; to resume from {}, run the same command with a larger --max-iterations",
+                          fit.checkpoint)
             : std::string())});
   }
   if (!lost.empty()) throw apps::input_error("{}; the model is in {}", lost, path);

@@ -56,7 +56,8 @@ CLI::App* ManyCommand::add_to(CLI::App& program) {
 
 std::string ManyCommand::matrix_of_data() const {
   if (data.size() != 1 || !data.front().ends_with(".h5ad"))
-    throw apps::usage_error("many: give --responses, because DATA is not one file of AnnData (.h5ad)");
+    throw apps::usage_error(
+        "many: --responses is missing: give --responses, or one AnnData file (.h5ad) as DATA");
   return data.front() + ":/X";
 }
 
@@ -64,7 +65,7 @@ std::vector<int> ManyCommand::sizes_to_evaluate() const {
   const auto number = [&](std::string_view text) {
     const auto k = apps::parse_number<int>(apps::trimmed(text));
     if (!k || *k < 3 || *k > 1000)
-      throw apps::usage_error("many: --evaluate-k {}: give numbers from 3 to 1000, as 3:10 or 3,6,9",
+      throw apps::usage_error("many: --evaluate-k {}: give numbers from 3 to 1000, for example 3:10 or 3,6,9",
                               evaluated_k);
     return *k;
   };

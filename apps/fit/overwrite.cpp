@@ -97,8 +97,8 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::
   const auto refuse_companion = [&](const CompanionNames& names, const std::string& whose) {
     const auto check = [&](const std::string& option, const std::string& path) {
       if (!path.empty() && names.may_be(path))
-        throw apps::usage_error("{}{} has a name that {} may have: give it another name", option, path,
-                                whose);
+        throw apps::usage_error("{}{} has a name that is reserved for {}: give another file name", option,
+                                path, whose);
     };
     for (const WrittenFile& file : written) check(file.option + ' ', file.path);
     for (const std::string& path : read) check("", path);
@@ -110,13 +110,14 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::
                      "a file of --checkpoint " + beside.checkpoint);
   for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
-      throw apps::usage_error("{} {} is also {}: give it another name", file->option, file->path, other);
+      throw apps::usage_error("{} {} is also {}: give another file name", file->option, file->path, other);
     };
     for (const std::string& path : read) {
       if (same_file(file->path, path)) refuse("an input");
       if (is_within(file->path, path))
         throw apps::usage_error(
-            "{} {} is in the folder of the table, and would be read with it: write it to another folder",
+            "{} {} is in the folder of the table and would be read as part of the table: give a file in "
+            "another folder",
             file->option, file->path);
     }
     for (const auto* before = written.begin(); before != file; ++before) {

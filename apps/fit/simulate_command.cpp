@@ -33,9 +33,8 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
 int SimulateCommand::run(mpi::Session& session, StopRequest& stop) const {
   if ((what == "responses") == common.table.empty())
     throw Error(ErrorCode::usage,
-                what == "responses"
-                    ? "simulate: responses need a table: give TABLE"
-                    : "simulate: a table is given, but only responses take one: leave TABLE out");
+                what == "responses" ? "simulate: --what responses needs a table: give TABLE"
+                                    : "simulate: TABLE can be used only with --what responses: remove TABLE");
   const auto options = common.options.read<SimulateOptions>();
   if (options.posterior_predictive && what != "responses")
     throw apps::usage_error("simulate: --posterior-predictive needs responses: give --what responses");

@@ -47,7 +47,7 @@ Scores parse_scores(std::string_view text) {
 Scores read_scores(const std::string& path) {
   const std::string text = apps::read_text(path, max_score_bytes);
   std::string_view lines = text;
-  if (lines.empty()) throw apps::input_error("the file of scores {} is empty: give a line per rank", path);
+  if (lines.empty()) throw apps::input_error("the score file {} is empty: give one line per rank", path);
   if (lines.back() == '\n') lines.remove_suffix(1);
   Scores scores;
   int line = 0;

@@ -121,7 +121,7 @@ Survey survey(const mpi::Communicator& comm, const Question& question) {
   found.fault_points = active_fault_points();
   if (question.policy == Policy::gpu && found.inventory.devices().empty())
     throw Error(ErrorCode::device_absent,
-                "a GPU is required, but there is none: " + found.inventory.ranks().front().absence);
+                "a GPU is required, but no GPU can be used: " + found.inventory.ranks().front().absence);
   if (question.units) found.plan = plan_of(found, *question.units, question.block);
   return found;
 }

@@ -143,7 +143,7 @@ class Adata(unittest.TestCase):
         for suffix, name in (("", "fit"), (".lower", "lower"), (".upper", "upper")):
             mean = [curves[column + suffix][1] for column in columns[::3]]
             np.testing.assert_allclose(mean, expected[name], rtol=1e-5)  # times are written with six digits
-        with self.assertRaisesRegex(UsageError, "standard scores have no interval"):
+        with self.assertRaisesRegex(UsageError, "scaled values have no interval"):
             found.curves(scaled=True, interval=0.9)
 
     def test_refuses(self):

@@ -109,7 +109,7 @@ class Ranks(InFolder):
         named = self.mine(self.all)
         if self.rank == 2:
             named = dict(reversed(named.items()))
-        with self.assertRaisesRegex(UsageError, "rank 2 has the columns y, x, and rank 0 has x, y"):
+        with self.assertRaisesRegex(UsageError, "rank 2 has the columns y, x, but rank 0 has x, y"):
             GAM("y ~ s(x)").fit(named, comm=self.comm)
 
         def stop(_):

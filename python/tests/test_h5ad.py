@@ -127,7 +127,7 @@ class H5ad(InFolder):
         with h5py.File(few, "r+") as file:
             file["obs/_index"][3] = "nobody"
         said = self.refused("many", path, "--formula", "t", "--responses", f"{few}:/X", "--out", self.folder / "no.csv")
-        self.assertIn("has no row 'cell3', which the covariates have, but a row 'nobody'", said)
+        self.assertIn("has no row 'cell3', which the covariates have, but has a row 'nobody'", said)
         self.assertFalse((self.folder / "no.csv").exists())
 
     def test_columns_of_every_type(self):
@@ -219,15 +219,15 @@ class H5ad(InFolder):
         for change, words in (
             (
                 before_0_8,
-                "'lineage' has its categories apart, as anndata before 0.8 wrote them: read the file by a newer",
+                "'lineage' stores its categories in a separate group, as anndata before 0.8 did: read the file by a newer",
             ),
-            (before_0_7, "has obs as one dataset, as anndata before 0.7 wrote it"),
-            (beyond, "row 8: the code of 'lineage' is not that of a category"),
+            (before_0_7, "stores obs as one dataset, as anndata before 0.7 did"),
+            (beyond, "row 8: the code of 'lineage' is outside the list of categories"),
             (unknown, "'lineage' has the encoding 'ragged'"),
             (other_column, "the dataset 'lineage' cannot be read, since the file is damaged or its filter is unknown"),
             (other_matrix, "which this HDF5 lacks: write the file with gzip (AnnData: write_h5ad(compression="),
             (endless, "'lineage' has the encoding 'categorical'"),
-            (short_mask, "'lineage' has a mask that is not one byte for each value"),
+            (short_mask, "'lineage' has a mask without one byte per value"),
             (hidden_text, "row 10: the text of 'lineage' is missing: write the column as categories"),
         ):
             with self.subTest(words):
@@ -235,7 +235,7 @@ class H5ad(InFolder):
                 self.assertIn(words, said)
                 self.assertNotIn("HDF5-DIAG", said)
         said = self.refused("many", self.folder / "data.csv", "--formula", "t", "--out", self.folder / "no.csv")
-        self.assertIn("give --responses, because DATA is not one file of AnnData", said)
+        self.assertIn("give --responses, or one AnnData file", said)
         with self.assertRaisesRegex(InputError, "unknown column 'day'"):
             fit_many(path, f"{path}:/X", "s(day)")
 

@@ -278,7 +278,7 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         np.testing.assert_array_equal(np.isinf(predicted), cells()["lineage"] == "b")
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(absent)).predict(cells()), predicted)
         for of, response, what in (
-            (found, "silent", "the response 'silent' has no fit, because it is all_zero"),
+            (found, "silent", "the response 'silent' has no fit .status all_zero."),
             (found, "tal2", "the results have no response 'tal2' .did you mean 'tal1'"),
             (found, 3, "the response is 3"),
             (copied, "tal1", "covariances=True; a pickled result never keeps them"),
@@ -355,7 +355,7 @@ fit_many({str(self.folder / "cells.csv")!r}, {str(self.folder / "counts.npy")!r}
         ):
             with self.assertRaisesRegex(InputError, what):
                 self.fit(counts)
-        with self.assertRaisesRegex(UsageError, "there are 2 names for 5 responses"):
+        with self.assertRaisesRegex(UsageError, "2 names are given for 5 responses"):
             self.fit(names=["a", "b"])
         with self.assertRaisesRegex(UsageError, "data are a list"):
             self.fit([1, 2], None)

@@ -62,7 +62,7 @@ class SameBits(InFolder):
         np.testing.assert_allclose(model.residuals("response"), difference)
         np.testing.assert_allclose(model.residuals("all", data)["pearson"], difference * scale)
         self.assertEqual(model.check(data).frame("bases")["term"][1], "s.1(z)")
-        with self.assertRaisesRegex(UsageError, "has residuals of the types deviance, pearson, response and all"):
+        with self.assertRaisesRegex(UsageError, "has only residuals of the types deviance, pearson, response and all"):
             model.residuals("working")
         with self.assertRaisesRegex(UsageError, "no residuals of the type response"):
             classes.residuals("response")
@@ -137,7 +137,7 @@ class SameBits(InFolder):
         interval = model.predict(data, "response", prediction_interval=0.9)
         inside = (data["k"] >= interval["prediction.lower"]) & (data["k"] <= interval["prediction.upper"])
         self.assertGreater(inside.mean(), 0.85)
-        with self.assertRaisesRegex(InputError, "is 0 or 1 in every complete row: give the family binomial"):
+        with self.assertRaisesRegex(InputError, "is 0 or 1 in every complete row: use the family binomial"):
             GAM(formula, family="zip").fit(data | {"k": np.minimum(data["k"], 1)})
 
     def test_several_quantiles(self):
@@ -149,7 +149,7 @@ class SameBits(InFolder):
         self.assertEqual(list(models), [0.25, 0.9])
         alone = GAM(formula, family="elf(qu=0.25)").fit(data)
         np.testing.assert_array_equal(models[0.25].predict(data), alone.predict(data))
-        with self.assertRaisesRegex(UsageError, "a fit has one quantile"):
+        with self.assertRaisesRegex(UsageError, "a fit has only one quantile"):
             GAM(formula, family="elf(qu=c(0.25, 0.9))").fit(data)
 
     def test_lists_and_dicts(self):

@@ -185,7 +185,7 @@ refused("fewer rows", read_tessera(files$gaussian, data = d[-1, ]), "299 complet
 refused("no column", read_tessera(files$gaussian, data = d[setdiff(names(d), "z")]), "no column z")
 stopifnot(all.equal(fitted(read_tessera(files$gaussian, data = transform(d, y = signif(y, 15)))),  # as write.csv rounds
                     fitted(objects$gaussian$with), tolerance = 1e-12))
-refused("other responses", read_tessera(files$gaussian, data = transform(d, y = rev(y))), "its response differs")
+refused("other responses", read_tessera(files$gaussian, data = transform(d, y = rev(y))), "the values or rows of the response differ")
 refused("other rows", read_tessera(files$gaussian, data = transform(d, x = rev(x))), "the deviance of its rows is")
 renamed <- transform(d, fac = factor(fac, labels = c("u", "v", "w")))
 refused("other levels", read_tessera(files$gaussian, data = renamed), "0 complete rows")

@@ -219,7 +219,7 @@ refused(of_lineages(family = "gaussian"), "tessera_usage", "family gaussian has 
 refused(of_lineages(counts = y * rep(0:1, c(5, 1995))), "tessera_input",
         "cell 'cell1' has no count: leave the cell out")
 refused(of_lineages(nknots = 2), "tessera_usage", "nknots is 2: give a whole number, 3 or more")
-refused(tessera_model(many, "none"), "tessera_usage", "the response 'none' has no fit, because it is all_zero")
+refused(tessera_model(many, "none"), "tessera_usage", "the response 'none' has no fit (status all_zero)")
 refused(tessera_model(many, "sox2"), "tessera_usage", "no response 'sox2'")
 refused(tessera_model(d, "wave"), "tessera_usage",
         "there are no models: give the result of tessera_many(covariances = TRUE)")

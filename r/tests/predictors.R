@@ -266,7 +266,7 @@ refused("has 1 linear predictor, but there are 2 formulas", tessera_bam(list(y ~
 refused("phiPen is 0.001", tessera_bam(list(y ~ s(x), ~ 1, ~ 1, ~ 1), d, shash(phiPen = 1)))
 refused("one offset() of a formula", tessera_bam(list(y ~ s(x), ~ offset(o) + offset(w)), d, gaulss()))
 refused("object '.' not found", tessera_bam(list(y ~ s(x), ~ .), d, gaulss()))
-refused("cannot be correlated", tessera_bam(formulas, d, gaulss(), rho = 0.3))
+refused("rho cannot be used with the family", tessera_bam(formulas, d, gaulss(), rho = 0.3))
 for (f in list(influence, cooks.distance, rstandard)) refused("is not defined for the family gaulss", f(with))
 refused("data = ", fitted(without))
 refused("data = ", residuals(without))

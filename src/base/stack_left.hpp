@@ -50,8 +50,8 @@ inline void require_stack(std::size_t kib, const char* what) {
   constexpr std::size_t bytes = 1024;
   if (const std::size_t left = stack_left() / bytes; left < kib)
     throw Error(ErrorCode::job_fault, std::string(what) + " needs " + std::to_string(kib) +
-                                          " KiB of its thread's stack, and " + std::to_string(left) +
-                                          " are left: start threads with 1 MiB (ulimit -s)");
+                                          " KiB of stack on this thread, but only " + std::to_string(left) +
+                                          " KiB are left: start threads with a stack of 1 MiB (ulimit -s)");
 }
 
 }  // namespace tessera::base

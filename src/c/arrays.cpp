@@ -27,7 +27,7 @@ ArrayAccess access_of(const tessera_array_use& used, const char* function) {
     case TESSERA_MODIFY: return array.modify();
     default:
       throw Error(ErrorCode::usage, std::string(function) + ": an array has the use " +
-                                        std::to_string(used.use) + ": give a value of tessera_use");
+                                        std::to_string(used.use) + ": set the use to a value of tessera_use");
   }
 }
 

@@ -26,7 +26,7 @@ void call_on(const HostTile& tile, Function* function, Arguments... arguments) {
   const int returned = function(&given, arguments...);
   if (returned != 0)
     throw Error(ErrorCode::job_fault, "the host function returned " + std::to_string(returned) +
-                                          " for the units from " + std::to_string(tile.range.begin));
+                                          " for the units beginning at " + std::to_string(tile.range.begin));
 }
 
 /// Runs `check`, which throws if this rank's arguments are invalid. Before rethrowing, this rank joins the

@@ -43,8 +43,8 @@ ErrorCode code_of(int status) {
                                 ErrorCode::rolled_back,   ErrorCode::interrupted};
   for (const ErrorCode code : codes)
     if (status_for(code) == status) return code;
-  throw Error(ErrorCode::usage,
-              "tessera_together was given " + std::to_string(status) + ": give a tessera_status");
+  throw Error(ErrorCode::usage, "tessera_together was called with the status " + std::to_string(status) +
+                                    ": give a value of tessera_status");
 }
 
 }  // namespace
@@ -69,9 +69,10 @@ void require_bytes(std::size_t bytes, std::int64_t count, const char* function, 
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   const auto units = static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
   if (bytes >= 1 && bytes <= most / units) return;
-  throw Error(ErrorCode::usage, std::string(function) + ": " + name + " is " + std::to_string(bytes) +
-                                    (bytes == 0 ? ": a unit has at least 1 byte"
-                                                : ", too large for " + std::to_string(units) + " units"));
+  throw Error(ErrorCode::usage,
+              std::string(function) + ": " + name + " is " + std::to_string(bytes) +
+                  (bytes == 0 ? ": give 1 byte or more"
+                              : ", which is too large for " + std::to_string(units) + " units"));
 }
 
 }  // namespace tessera::c

@@ -45,17 +45,18 @@ void read_version_3(JobOptions& options, const tessera_options& given) {
 
 std::chrono::milliseconds milliseconds_of(double seconds, const char* what) {
   if (!(seconds >= 0 && seconds < 3.2e9))
-    throw Error(ErrorCode::usage, std::string(what) + ": give seconds, or 0");
+    throw Error(ErrorCode::usage, std::string(what) + ": give seconds, or 0 for no limit");
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
 }
 
 JobOptions options_of(const tessera_options* given) {
   if (given == nullptr) return {};
   if (given->version < 1 || given->version > TESSERA_C_VERSION)
-    throw Error(ErrorCode::usage,
-                "tessera_options has version " + std::to_string(given->version) +
-                    ", but this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
-                    ": initialise it by TESSERA_DEFAULT_OPTIONS, or link with a newer library");
+    throw Error(
+        ErrorCode::usage,
+        "tessera_options has version " + std::to_string(given->version) +
+            ", but this library supports versions 1 to " + std::to_string(TESSERA_C_VERSION) +
+            ": initialise tessera_options with TESSERA_DEFAULT_OPTIONS, or link with a newer library");
   constexpr std::array policies = {Policy::automatic, Policy::gpu, Policy::cpu};
   constexpr std::array actions = {OnDeviceFailure::cpu, OnDeviceFailure::error, OnDeviceFailure::exclude};
   JobOptions options;

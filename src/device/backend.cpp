@@ -26,8 +26,8 @@ BackendContext probe_backend(std::string_view label) {
   const DeviceContext* device = DeviceContext::bound_to_this_thread();
   if (device == nullptr)
     throw Error(ErrorCode::device_absent, titled(label) +
-                                              " finds no device bound to this thread: call it in a device "
-                                              "function, or after DeviceContext::bind");
+                                              " needs a device bound to this thread: call probe_backend in a "
+                                              "device function, or after DeviceContext::bind");
   const DeviceInfo& info = device->info();
   if (!info.has_host_memory()) {
     try {
@@ -57,7 +57,7 @@ detail::Erased detail::build_once(const BackendContext& context, std::string_vie
   }
   if (slot.type != std::type_index(type))
     throw Error(ErrorCode::usage,
-                titled(label) + " was built as another type before: give each build its own label");
+                titled(label) + " was already built as another type: use a different label for each type");
   if (!slot.built)
     throw Error(ErrorCode::job_fault,
                 titled(label) + " cannot be built on " + named(context.device->info()) + ": " + slot.reason);

@@ -32,7 +32,7 @@ Ordinal find_ordinal(const Uuid& uuid) {
   }
   if (uuid.mig && is_only_visible_device(uuid, count)) return Ordinal{0};
   throw Error(ErrorCode::job_fault,
-              "it is not among the " + std::to_string(count) +
+              "the device is not among the " + std::to_string(count) +
                   " devices that CUDA shows to this process: correct CUDA_VISIBLE_DEVICES");
 }
 
@@ -46,7 +46,8 @@ void check_current(Ordinal ordinal) {
   int current = -1;
   check(cudaGetDevice(&current), "cudaGetDevice");
   if (current != static_cast<int>(ordinal))
-    throw Error(ErrorCode::job_fault, "CUDA device " + std::to_string(current) + " is current, not " +
+    throw Error(ErrorCode::job_fault, "CUDA device " + std::to_string(current) +
+                                          " is current instead of device " +
                                           std::to_string(static_cast<int>(ordinal)));
 }
 

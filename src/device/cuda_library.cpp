@@ -48,9 +48,9 @@ CudaLibrary::CudaLibrary(std::string_view name) {
       if (library_->is_open()) return;
     }
   }
-  why_not_ =
-      names.front() +
-      " is neither where libraries are looked for nor in lib64 of CUDA_HOME, CUDA_PATH or /usr/local/cuda";
+  why_not_ = names.front() +
+             " was not found in the library search path or in lib64 of CUDA_HOME, CUDA_PATH and "
+             "/usr/local/cuda: set CUDA_HOME";
 }
 
 bool CudaLibrary::found() const noexcept {

@@ -27,7 +27,7 @@ namespace {
 
 void check(const ModuleSource& source) {
   if (source.text.empty())
-    throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
+    throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: set the source text");
 }
 
 /// The cached outcomes of one source for one compute capability.
@@ -75,7 +75,7 @@ std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> com
 }
 
 /// Compiles on a separate thread, so that a stop request ends the wait for the compiler.
-CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
+CompileOutcome compile_cancellably(const std::shared_ptr<KernelCompiler>& compiler,
                                    const ModuleSource& source, const std::string& target) {
   static AbandonedCompilations abandoned;
   std::future<CompileOutcome> outcome = begin_to_compile(compiler, source, target);
@@ -165,9 +165,9 @@ struct ModuleCache::State {
     const std::string target = compiler->target_for(capability);
     if (!compiler_version.empty() && target.empty())
       return CompileFailure{
-          {}, compiler_version + " knows no target for compute capability " + name_of(capability), {}};
+          {}, compiler_version + " has no target for compute capability " + name_of(capability), {}};
     ++compiles;
-    CompileOutcome outcome = base::cancellation_check() ? compile_abandonably(compiler, source, target)
+    CompileOutcome outcome = base::cancellation_check() ? compile_cancellably(compiler, source, target)
                                                         : compiler->compile(source, target);
     if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, packed(*compiled));
     return outcome;

@@ -129,7 +129,7 @@ void ModuleFiles::write(std::string_view key, std::string_view text) {
   if (static_cast<std::int64_t>(content.size()) > max_bytes_) {
     const std::lock_guard lock(mutex_);
     problem_ = "code of " + std::to_string(content.size()) +
-               " bytes is more than TESSERA_CACHE_MIB lets a folder have";
+               " bytes exceeds the limit of the code cache: raise TESSERA_CACHE_MIB";
     return;
   }
   std::string problems;

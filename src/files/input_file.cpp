@@ -76,7 +76,7 @@ std::string InputFile::text(std::int64_t max_bytes) const {
   const bool fits = size() <= max_bytes;
   if (fits) text = descriptor_.read_text(most + 1);
   if (fits && !text) fail(words_of(errno));
-  if (!fits || text->size() > most) fail(fmt::format("it has more than {} bytes", max_bytes));
+  if (!fits || text->size() > most) fail(fmt::format("the file has more than {} bytes", max_bytes));
   return *std::move(text);
 }
 

@@ -79,7 +79,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   Json* insert(Json value) {
     charge(element_bytes);
     if (taken_ > memory_) {
-      refuse(fmt::format("it takes more memory than the {:.3g} GiB that are left",
+      refuse(fmt::format("reading the file needs more memory than the free {:.3g} GiB",
                          static_cast<double>(memory_) / (1 << 30)));
       return nullptr;
     }
@@ -276,7 +276,7 @@ std::int64_t JsonField::whole_from(std::int64_t least, std::int64_t most) const 
   return value_->get<std::int64_t>();
 }
 std::size_t JsonField::index_below(std::size_t size) const {
-  if (size == 0) refuse("is an index into an empty list");
+  if (size == 0) refuse("must not be an index, because the list is empty");
   return static_cast<std::size_t>(whole_from(0, static_cast<std::int64_t>(size) - 1));
 }
 

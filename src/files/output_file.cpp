@@ -75,7 +75,7 @@ Hold hold(const base::Descriptor& file) {
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  if (path_.empty()) throw base::input_error("an output file has an empty name: give a name");
+  if (path_.empty()) throw base::input_error("the name of an output file is empty: give a name");
   open();
 }
 
@@ -150,7 +150,7 @@ void OutputFile::create_temporary() {
     errno = reason;
     fail("cannot be created");
   }
-  refuse("is in a folder where new files are removed at once");
+  refuse("is in a folder where new files disappear");
 }
 
 void OutputFile::fail(const char* what) const {

@@ -36,9 +36,9 @@ OutputFolder::OutputFolder(std::string path) : path_(std::move(path)) {
   std::error_code absent;
   const fs::file_status status = fs::status(path_, absent);
   if (fs::exists(status) && !fs::is_directory(status))
-    throw base::input_error("{}: is a file, but a folder is needed: give another name", path_);
+    throw base::input_error("{}: a file has this name, but a folder is needed: give another name", path_);
   if (fs::is_directory(status) && !fs::is_empty(path_, absent))
-    throw base::input_error("{}: is a folder that is not empty: remove it, or give another name", path_);
+    throw base::input_error("{}: the folder is not empty: remove the folder, or give another name", path_);
   const fs::path above = fs::path(path_).parent_path();
   above_ = above.empty() ? "." : above.string();
   remove_abandoned();
@@ -46,7 +46,7 @@ OutputFolder::OutputFolder(std::string path) : path_(std::move(path)) {
   for (int i = 0; i < tries; ++i) {
     if (create_temporary()) return;
   }
-  fail("cannot be created where new folders are removed at once", EAGAIN);
+  fail("cannot be created in a folder where new folders disappear", EAGAIN);
 }
 
 OutputFolder::~OutputFolder() {

@@ -69,7 +69,7 @@ OutputStream::OutputStream(const std::string& path) : name_(path) {
     if (!descriptor_.is_open()) fail();
     // Another file may have taken the path since the check, and must not be overwritten.
     if (const auto opened = descriptor_.status(); !opened || !is_sequential(*opened))
-      throw base::input_error("{}: was replaced while it was opened: start again", name_);
+      throw base::input_error("{}: the file was replaced while it was being opened: start again", name_);
   } else {
     file_.emplace(path);
   }

@@ -49,7 +49,7 @@ void refuse_memory(const std::string& folder, const base::Descriptor& file) {
   struct statfs system {};
   if (::fstatfs(file.number(), &system) != 0) return;
   if (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)
-    throw base::input_error("{}: its files are in memory (tmpfs): name a folder on a disk for scratch files",
+    throw base::input_error("{}: the folder is in memory (tmpfs): name a folder on a disk for scratch files",
                             folder);
 }
 

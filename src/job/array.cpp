@@ -73,7 +73,7 @@ ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t
   Job::State& its = job.state();
   if (plan.ranks() != its.comm.size())
     refuse("the plan of an array is for " + std::to_string(plan.ranks()) + " ranks, but the job has " +
-           std::to_string(its.comm.size()) + ": make it with this job's plan()");
+           std::to_string(its.comm.size()) + ": create the plan with Job::plan() of this job");
   if (width < 1 || static_cast<std::uint64_t>(width) > std::numeric_limits<std::uint32_t>::max())
     refuse("an array cannot have " + std::to_string(width) + " elements per unit: give 1 to 2^32 - 1");
   const auto elements = static_cast<std::size_t>(width);
@@ -81,16 +81,16 @@ ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t
   const auto units = static_cast<std::size_t>(std::max<std::int64_t>(plan.units(), 1));
   if (elements > most / element_bytes / units)
     refuse("an array of " + std::to_string(plan.units()) + " units of " + std::to_string(width) +
-           " elements has more bytes than 64 bits count: give fewer units or elements");
+           " elements needs more than 2^63 bytes: use fewer units or elements");
   try {
     state_ = std::make_unique<detail::ArrayState>(its, plan, elements * element_bytes);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::job_fault,
-                "there is no memory for the host's part of an array, " +
+                "host memory is too small for this rank's part of an array: " +
                     std::to_string(elements * element_bytes *
                                    static_cast<std::size_t>(plan.range_of(its.comm.rank()).size())) +
                     " bytes on rank " + std::to_string(its.comm.rank()) +
-                    ": use more nodes, or a smaller array");
+                    ": use more nodes or a smaller array");
   }
 }
 ArrayBase::~ArrayBase() = default;

@@ -76,7 +76,7 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
                          [&] { return "the compilation of \"" + source.name + "\""; });
   if (decided.outcome != Outcome::success)
     attempt.end(decided, "the compilation of \"" + source.name + "\"",
-                "the ranks do not compile the same \"" + source.name +
+                "the ranks compile different sources as \"" + source.name +
                     "\": every rank must give the same source, in the same order of calls");
 
   const mpi::Purpose purpose(comm(), "the handing out of \"" + source.name + '"');

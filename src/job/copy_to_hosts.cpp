@@ -38,9 +38,10 @@ void Job::State::copy_to_hosts_or_throw(std::span<detail::ArrayState* const> wan
 void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
   const std::string what = tessera::to_string(lost);
   verdict = no_verdict(what);
-  throw Error(ErrorCode::rolled_back, what +
-                                          ": data that only this device had are lost, and all arrays are "
-                                          "back at the versions of the hosts: continue from these");
+  throw Error(ErrorCode::rolled_back,
+              what +
+                  ": data that existed only on this device are lost, and all arrays have returned to their "
+                  "last host copies: continue from these copies");
 }
 
 }  // namespace TESSERA_NAMESPACE

@@ -16,9 +16,9 @@ namespace {
 
 void require_fitting_block(const TileCut& cut, std::int64_t block, std::int64_t bytes_per_unit) {
   if (cut.part_units == 0)
-    throw Error(ErrorCode::job_fault, "a block of " + std::to_string(block) + " units at " +
+    throw Error(ErrorCode::job_fault, "a block of " + std::to_string(block) + " units with " +
                                           std::to_string(bytes_per_unit) +
-                                          " bytes does not fit the budget of " +
+                                          " bytes per unit exceeds the device memory limit of " +
                                           std::to_string(cut.budget_bytes) + " bytes: use smaller blocks");
 }
 

@@ -66,11 +66,11 @@ std::optional<Plan> Job::State::substitute_for(const Plan& plan, const Pass& wor
   const auto without_device = rank_without_device(plan, remaining);
   if (!without_device) return recut(plan, remaining);
   if (options.may_move_units && work.can_move) return replanned(plan, remaining);
-  throw Error(
-      ErrorCode::outdated_plan,
-      "rank " + std::to_string(*without_device) + " (" +
-          inventory.ranks()[static_cast<std::size_t>(*without_device)].hostname +
-          ") has no device left for its units: make a new plan, move data by it, and repeat the pass");
+  throw Error(ErrorCode::outdated_plan,
+              "rank " + std::to_string(*without_device) + " (" +
+                  inventory.ranks()[static_cast<std::size_t>(*without_device)].hostname +
+                  ") has no device left for its units: create a new plan, move the data to the new plan, and "
+                  "repeat the pass");
 }
 
 }  // namespace TESSERA_NAMESPACE

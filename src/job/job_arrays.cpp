@@ -25,8 +25,8 @@ void refuse_two_writers(std::span<const ArrayAccess> arrays) {
       const bool clashes = other_writes || arrays[i].use == ArrayUse::modify;
       if (i != j && arrays[i].array == arrays[j].array && arrays[i].use != ArrayUse::read && clashes)
         throw Error(ErrorCode::usage, "arrays " + std::to_string(i) + " and " + std::to_string(j) +
-                                          " of a pass, counted from 0, are the same, and the pass writes it: "
-                                          "list it once, as written or modified");
+                                          " of a pass, counted from 0, are the same array, but the pass "
+                                          "writes this array: list the array once, as written or modified");
     }
   }
 }
@@ -37,7 +37,7 @@ void require_all_units(const ArrayState& array, Range mine) {
   for (const ArrayState::DeviceCopy& copy : array.devices)
     if (copy.version == array.version) units += copy.units.size();
   if (units != mine.size())
-    throw Error(ErrorCode::job_fault, "the devices of this rank have the last version of only " +
+    throw Error(ErrorCode::job_fault, "the devices of this rank hold the current version of only " +
                                           std::to_string(units) + " of its " + std::to_string(mine.size()) +
                                           " units of an array");
 }
@@ -66,8 +66,9 @@ void download_units(ArrayState& array, Range units, const MemoryLease& from, Dev
 void JobArrays::check(const Plan& plan, std::span<const ArrayAccess> used) const {
   for (const ArrayAccess& access : used) {
     if (&access.array->job != &job_)
-      throw Error(ErrorCode::usage,
-                  "an array belongs to another job: make the arrays of a pass with its job");
+      throw Error(
+          ErrorCode::usage,
+          "an array belongs to another job: create all arrays of a pass with the job that runs the pass");
     if (access.array->plan.fingerprint() != plan.fingerprint())
       throw Error(ErrorCode::usage, "all arrays of a pass must use one plan: see Array::move_to");
   }
@@ -274,8 +275,9 @@ std::optional<Verdict::Failure> JobArrays::copy_to_hosts(std::span<ArrayState* c
     return std::nullopt;
   }
   if (decided.outcome != Outcome::device_failed)
-    attempt.end(decided, "the download of arrays",
-                "the ranks do not download the same arrays: make and download them in the same order");
+    attempt.end(
+        decided, "the download of arrays",
+        "the ranks download different arrays: create and download arrays in the same order on every rank");
   return decided.failure;
 }
 

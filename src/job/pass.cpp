@@ -94,15 +94,15 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
   const int rank = comm.rank();
   if (plan.ranks() != comm.size())
     refuse("the plan is for " + std::to_string(plan.ranks()) + " ranks, but the job has " +
-           std::to_string(comm.size()) + ": make it with this job's plan()");
+           std::to_string(comm.size()) + ": create the plan with Job::plan() of this job");
   const std::int64_t mine = plan.range_of(rank).size();
   if (work.local_units.value_or(mine) != mine)
     refuse("rank " + std::to_string(rank) + " gives " + std::to_string(*work.local_units) +
-           " units, but has " + std::to_string(mine) + " in the plan: give those of local_range(plan)");
+           " units, but has " + std::to_string(mine) + " in the plan: give the units of local_range(plan)");
   if (!work.has_functions)
-    refuse("a function of the pass is null: give one for devices and one for the host");
+    refuse("a function of the pass is null: give a function for devices and a function for the host");
   if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.max_blocks)
-    refuse("the plan has " + std::to_string(before_last + 1) + " blocks, but a reproducible sum takes " +
+    refuse("the plan has " + std::to_string(before_last + 1) + " blocks, but a reproducible sum allows " +
            std::to_string(work.max_blocks) + " at most: use larger blocks");
   if (work.device_bytes_per_unit < 0)
     refuse("device_bytes_per_unit is " + std::to_string(work.device_bytes_per_unit) +
@@ -112,7 +112,7 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
     if (tile.device < 0 || static_cast<std::size_t>(tile.device) >= pool.size())
       refuse("the plan has a tile for device " + std::to_string(tile.device) + " of rank " +
              std::to_string(rank) + ", which has " + std::to_string(pool.size()) +
-             ": make it with this job's plan()");
+             ": create the plan with Job::plan() of this job");
   }
 }
 
@@ -148,7 +148,7 @@ void Job::State::stop_pass() {
 
 void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
   if (decided.outcome == Outcome::stopped) stop_pass();
-  const std::string differs = "the ranks do not make the same call in " + pass_name() +
+  const std::string differs = "the ranks make different calls in " + pass_name() +
                               " (every rank must call the same members of Job in the same order, with the "
                               "same plan, types and width)";
   verdict = no_verdict(decided.outcome == Outcome::disagreement ? differs + ": " + decided.failure.reason
@@ -212,7 +212,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
 void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
-  if (!work) refuse("Job::run_alive was given no function: give one");
+  if (!work) refuse("Job::run_alive needs a function, but the function is empty: give a function");
   // Polls here too, because `work` may end before the first progress callback.
   if (its.options.stop != nullptr) its.options.stop->poll();
   its.team().for_each_block({0, 1}, 1, [&](int, Range) { checked_call(work); });

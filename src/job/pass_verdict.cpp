@@ -59,14 +59,14 @@ Verdict Job::State::verdict_of_host() const {
     done.ran = Verdict::Ran::fallback;
     done.failure = *fallback_cause;
   } else {
-    done.absence = absence.empty() ? "the plan is over the hosts" : absence;
+    done.absence = absence.empty() ? "the plan assigns all units to hosts" : absence;
   }
   return done;
 }
 
 Verdict Job::State::verdict_of_host(const Plan& plan, const Pass& work) const {
   Verdict done = verdict_of_host();
-  if (work.host_only && !fallback_cause && absence.empty()) done.absence = "the pass is for hosts alone";
+  if (work.host_only && !fallback_cause && absence.empty()) done.absence = "the pass runs only on hosts";
   if (!plan.on_devices() || plan.units() == 0) return done;
   const double all_threads = std::reduce(threads_of_ranks.begin(), threads_of_ranks.end(), 0.0);
   for (int rank = 0; rank < plan.ranks(); ++rank) {

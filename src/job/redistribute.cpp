@@ -16,13 +16,14 @@ void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, 
   const auto refuse = [](const std::string& problem) { throw Error(ErrorCode::usage, problem); };
   if (from.ranks() != ranks || to.ranks() != ranks)
     refuse("the plans are for " + std::to_string(from.ranks()) + " and " + std::to_string(to.ranks()) +
-           " ranks, but the job has " + std::to_string(ranks) + ": make them with this job's plan()");
+           " ranks, but the job has " + std::to_string(ranks) +
+           ": create the plans with Job::plan() of this job");
   if (from.units() != to.units())
     refuse("the plans have " + std::to_string(from.units()) + " and " + std::to_string(to.units()) +
-           " units: give plans of the same units");
+           " units: give two plans with the same number of units");
   if (const std::int64_t mine = from.range_of(rank).size(); units != mine)
     refuse("rank " + std::to_string(rank) + " gives " + std::to_string(units) + " units, but has " +
-           std::to_string(mine) + " in the plan: give those of local_range(from)");
+           std::to_string(mine) + " in the plan: give the units of local_range(from)");
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ std::vector<std::size_t> Job::State::agreed_counts(std::int64_t units, std::size
   comm.allreduce(std::span<std::int64_t>(least), mpi::Reduction::min);
   if (least[0] != ~least[1])
     throw Error(ErrorCode::usage,
-                "the ranks do not make the same move: give the same plans and type of unit on every rank");
+                "the ranks make different moves: give the same plans and the same unit type on every rank");
   return counts_between(from, to, comm.rank());
 }
 

@@ -21,7 +21,7 @@ void tell_no_memory(std::size_t width, Work&& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::job_fault, "there is no memory for sums of " + std::to_string(width) +
+    throw Error(ErrorCode::job_fault, "host memory is too small for sums of " + std::to_string(width) +
                                           " numbers: use fewer threads or numbers");
   }
 }

@@ -31,25 +31,24 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
   if (!(options.memory_fraction > 0) || options.memory_fraction > 1)
     throw Error(ErrorCode::usage, "JobOptions::memory_fraction is " +
                                       std::to_string(options.memory_fraction) +
-                                      ": give a part of the devices' memory, above 0 and up to 1");
+                                      ": give a fraction of the device memory, above 0 and at most 1");
   if (options.parts_in_flight < 1 || options.parts_in_flight > 8)
     throw Error(ErrorCode::usage, "JobOptions::parts_in_flight is " +
                                       std::to_string(options.parts_in_flight) +
-                                      ": give a number of parts, 1 to 8");
+                                      ": give a number from 1 to 8");
   if (options.collective_timeout.count() < 0)
     throw Error(ErrorCode::usage,
-                "JobOptions::collective_timeout is negative: give a time, or 0 for no limit");
+                "JobOptions::collective_timeout is negative: give a positive time, or 0 for no limit");
   if (options.hosts && !measures_on_host(options))
     throw Error(ErrorCode::usage,
-                "JobOptions::hosts needs ScoreModel::measured and JobOptions::measure_on_host, which compare "
-                "hosts with GPUs: give both");
+                "JobOptions::hosts needs ScoreModel::measured and JobOptions::measure_on_host to compare "
+                "hosts with GPUs: set both");
   if (options.score_model == ScoreModel::measured && !options.measure)
-    throw Error(ErrorCode::usage,
-                "ScoreModel::measured needs JobOptions::measure, the work to time: give it");
+    throw Error(ErrorCode::usage, "ScoreModel::measured needs work to time: set JobOptions::measure");
   if (options.stop != nullptr && !detail::JobAccess::have_same_ranks(*options.stop, comm))
-    throw Error(
-        ErrorCode::usage,
-        "JobOptions::stop was made over other ranks than the job: make it with the job's communicator");
+    throw Error(ErrorCode::usage,
+                "JobOptions::stop has other ranks than the job: create the StopRequest with the communicator "
+                "of the job");
 }
 
 /// Records the current exception for the vote: an `Error(usage)` is fatal, others make the job fall back.
@@ -196,8 +195,8 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
   if (can == Measurable::mixed)
     attempt.run([] {
       throw Misuse(
-          "ScoreModel::measured cannot compare the devices of this job, as some are timed, and others "
-          "simulated with declared scores: give JobOptions::measure_on_host, to time these too");
+          "ScoreModel::measured cannot compare real devices, which are timed, with simulated devices, which "
+          "have declared scores: set JobOptions::measure_on_host to time the simulated devices too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
   try {  // even after a failure, because the job may continue without the failed device
@@ -277,10 +276,9 @@ void Job::State::set_up() {
       decided.outcome == Outcome::disagreement)
     attempt.end(
         decided, "the setting up of the job",
-        "the ranks were given different job options: policy, what a device's failure leads to, whether units "
-        "may move, score model, sharing, fraction of device memory, parts in flight, collective timeout, "
-        "whether there is a stop request, whether simulated devices are timed, and whether hosts compute "
-        "beside GPUs must agree");
+        "the ranks have different job options: give every rank the same policy, on_device_failure, "
+        "may_move_units, score_model, allow_sharing, memory_fraction, parts_in_flight, collective_timeout "
+        "and hosts, and set stop, measure and measure_on_host on all ranks or on none");
   threads = choose_threads(options.threads, inventory.ranks()[static_cast<std::size_t>(comm.rank())]);
   threads_of_ranks = gather_threads(comm, threads.count);
   absence = absence_of(inventory);
@@ -293,7 +291,7 @@ void Job::State::set_up() {
     verdict = verdict_of_host();
   } else if (!absence.empty()) {
     if (options.policy == Policy::gpu)
-      throw Error(ErrorCode::device_absent, "a GPU is required, but there is none: " + absence);
+      throw Error(ErrorCode::device_absent, "a GPU is required, but no GPU can be used: " + absence);
     verdict = verdict_of_host();
   } else {
     // The inventory has divided the scores of shared devices among the sharers.

@@ -18,7 +18,7 @@ BlockCache::BlockCache(std::unique_ptr<MemoryUpstream> upstream, ClassOf class_o
       pool_(pool) {
   if (!upstream_)
     throw Error(ErrorCode::usage,
-                std::string(pool) + ": the upstream is null: give each pool one of its own");
+                std::string(pool) + ": the upstream is null: give each pool a separate upstream");
 }
 
 BlockCache::~BlockCache() {
@@ -42,7 +42,7 @@ void BlockCache::close() noexcept {
 MemoryLease BlockCache::take(std::size_t bytes, StreamView stream) {
   const std::lock_guard lock(mutex_);
   if (bytes > largest_class_bytes)
-    run_out(bytes, statistics_.cached_bytes, "no pool has blocks of that size");
+    run_out(bytes, statistics_.cached_bytes, "the size exceeds the largest block of a pool");
   const SizeClass size = class_of_(bytes);
   StreamQueue& queue = queue_of(stream);
   Block* block = queue.bins[size.index].newest();
@@ -173,7 +173,7 @@ void BlockCache::order_before(Block& block, const StreamQueue& taker) {
 Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_t requested) {
   const std::size_t cached_before = statistics_.cached_bytes;
   if (size.bytes > limits_.reserved_bytes - std::min(limits_.reserved_bytes, statistics_.in_use_bytes))
-    run_out(requested, cached_before, "the pool's limit does not allow it");
+    run_out(requested, cached_before, "the limit of the pool is too low");
   if (spare_blocks_.empty()) {
     blocks_.emplace_back().cache = this;
     spare_blocks_.reserve(blocks_.size());  // so that returning the block later cannot fail
@@ -229,7 +229,7 @@ void BlockCache::wait_for_all() {
 void BlockCache::run_out(std::size_t requested, std::size_t cached_before, const char* why) const {
   const MemoryUpstream::MemoryInfo device = upstream_->memory_info();
   const auto figure = [](std::size_t bytes) { return std::to_string(bytes); };
-  std::string message = std::string(pool_) + ": " + figure(requested) + " bytes were asked for, but " + why +
+  std::string message = std::string(pool_) + ": " + figure(requested) + " bytes were requested, but " + why +
                         ": " + figure(statistics_.in_use_bytes) + " bytes in use, " + figure(cached_before) +
                         " cached";
   if (statistics_.cached_bytes < cached_before) message += " (freed)";
@@ -306,9 +306,9 @@ void BlockCache::release_stream(StreamView stream) {
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find(queues_, stream, [](const auto& queue) { return queue->stream; });
   if (known != queues_.end() && (*known)->leases > 0)
-    throw Error(ErrorCode::usage, std::string(pool_) + ": a stream is released while " +
+    throw Error(ErrorCode::usage, std::string(pool_) + ": a stream cannot be released while " +
                                       std::to_string((*known)->leases) +
-                                      " leases are bound to it: return them first");
+                                      " leases are bound to this stream: return the leases first");
   // Blocks of other streams may have this stream as a guest: recorded events replace the stream.
   for (Block& block : blocks_) {
     for (Guest& guest : block.guests) {

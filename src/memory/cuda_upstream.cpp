@@ -31,7 +31,8 @@ class CudaUpstream : public MemoryUpstream {
     const cudaStream_t given = native(stream);
     if (given == nullptr || given == cudaStreamLegacy || given == cudaStreamPerThread)
       throw Error(ErrorCode::usage,
-                  "memory was requested on CUDA's default stream: use the tile's stream, or one of your own");
+                  "memory was requested on the default CUDA stream: use the stream of the tile, or another "
+                  "non-default stream");
   }
 
   EventView create_event() override {

@@ -135,8 +135,8 @@ void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeo
   const auto counts = barrier.gather(collective_counts().all());
   const auto difference = difference_of(counts);
   if (difference && group.rank() == 0)
-    abort_job(group.name_of(difference->rank) + " came to the end of the program after " +
-                  std::to_string(difference->count.number) + " collective calls of a communicator of " +
+    abort_job(group.name_of(difference->rank) + " ended the program after " +
+                  std::to_string(difference->count.number) + " collective calls on a communicator of " +
                   std::to_string(difference->count.ranks) + " ranks, " + group.name_of(difference->other) +
                   " after " + std::to_string(difference->its_count.number) +
                   ": every rank must make the same collective calls in the same order; the job is ended",

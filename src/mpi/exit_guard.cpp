@@ -63,9 +63,9 @@ void begin_to_leave() {
     for (;;) pause();
   if (here != exit_guard().thread)
     end_job(
-        "on another thread than the main one: let a function of a pass throw, or in C return another number "
-        "than 0, and call exit on the main thread");
-  if (is_in_a_collective()) end_job("inside a collective: call it between passes");
+        "outside the main thread: call exit only on the main thread; to stop a pass, throw an exception or, "
+        "in C, return a nonzero number");
+  if (is_in_a_collective()) end_job("inside a collective call: call exit between passes");
 }
 
 void at_exit(int status, void*) {
@@ -147,7 +147,7 @@ void arm_exit_guard(MpiOwner owner) {
   exit_guard().thread = std::this_thread::get_id();
   exit_guard().owner = owner;
   static const bool registered = on_exit(&at_exit, nullptr) == 0 && std::at_quick_exit(&at_quick_exit) == 0;
-  if (!registered) say("on_exit failed: other ranks notice a call of exit only by their timeout");
+  if (!registered) say("on_exit failed: other ranks detect a call of exit only by timeout");
   exit_guard().before = std::set_terminate(&at_terminate);
   exit_guard().armed = true;
 }

@@ -30,7 +30,7 @@ bool count_forks() noexcept {
 void watch_for_forks() {
   is_rank = true;
   static const bool watched = [] {
-    if (!count_forks()) say("pthread_atfork failed: a forked child may act as this rank: do not fork");
+    if (!count_forks()) say("pthread_atfork failed, so a forked child may act as this rank: do not fork");
     return true;
   }();
   static_cast<void>(watched);

@@ -49,7 +49,7 @@ MPI_Datatype datatype(detail::Number type) {
 void require_duplicable(MPI_Comm other) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (!detail::is_initialised())
-    throw Error(ErrorCode::usage, "MPI is not initialised: make a Session first, or call MPI_Init_thread");
+    throw Error(ErrorCode::usage, "MPI is not initialised: create a Session first, or call MPI_Init_thread");
   if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);
   if (other == MPI_COMM_NULL)
     throw Error(ErrorCode::usage, "MPI_COMM_NULL cannot be duplicated: give a communicator");
@@ -133,7 +133,7 @@ class SignedOrder {
 
 namespace detail {
 
-const char* const mpi_is_over = "MPI has been finalised: nothing can be sent any more";
+const char* const mpi_is_over = "MPI has been finalised: make all collective calls before MPI_Finalize";
 
 static_assert(sizeof(std::size_t) == sizeof(std::uint64_t), "sizes travel as 64-bit integers");
 
@@ -192,16 +192,17 @@ void CommunicatorAccess::require_threads(const Communicator& comm) {
   MPI_Query_thread(&level);
   if (level < MPI_THREAD_FUNNELED)
     throw Error(ErrorCode::usage,
-                "MPI is initialised without threads, but a job needs them: make a Session, or call "
-                "MPI_Init_thread with MPI_THREAD_FUNNELED or more");
+                "MPI is initialised without thread support, but a job needs threads: create a Session, or "
+                "call MPI_Init_thread with MPI_THREAD_FUNNELED or higher");
 }
 
 }  // namespace detail
 
 MPI_Comm Communicator::usable() const {
   if (native() == MPI_COMM_NULL)
-    throw Error(ErrorCode::usage,
-                "the communicator is empty (default-constructed or moved from): use the Session's");
+    throw Error(
+        ErrorCode::usage,
+        "the communicator is empty (default-constructed or moved from): use the communicator of the Session");
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (self_.group->thread() != std::this_thread::get_id()) throw detail::WrongThread();
   if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);

@@ -11,8 +11,9 @@ namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Error(ErrorCode::usage,
-              "the communicator is empty (default-constructed or moved from): use the Session's");
+  throw Error(
+      ErrorCode::usage,
+      "the communicator is empty (default-constructed or moved from): use the communicator of the Session");
 }
 
 }  // namespace

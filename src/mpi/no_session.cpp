@@ -13,10 +13,9 @@ struct Session::Mpi {};
 Session::Session(int& /*argc*/, char**& /*argv*/, Runtime runtime)
     : world_(detail::CommunicatorAccess::serial_of_program()) {
   if (runtime == Runtime::mpi)
-    throw Error(
-        ErrorCode::usage,
-        "this build has no MPI, and so no ranks: start the program without mpirun or srun, or configure with "
-        "-DTESSERA_ENABLE_MPI=ON");
+    throw Error(ErrorCode::usage,
+                "this build has no MPI, but a launcher started several ranks: start the program without "
+                "mpirun or srun, or configure with -DTESSERA_ENABLE_MPI=ON");
 }
 Session::~Session() = default;
 

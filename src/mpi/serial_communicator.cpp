@@ -15,8 +15,8 @@ namespace detail {
 
 WrongThread::WrongThread()
     : Error(ErrorCode::usage,
-            "a collective call, such as Job::run, was made on a thread other than the main one, which "
-            "initialised MPI: make it on the main thread, between passes (functions of a pass run on other "
+            "a collective call, for example Job::run, was made outside the main thread that initialised MPI: "
+            "make collective calls on the main thread, between passes (functions of a pass run on other "
             "threads)") {
   ++wrong_calls();
 }
@@ -27,10 +27,10 @@ int& wrong_calls() noexcept {
 }
 
 ForkedChild::ForkedChild()
-    : Error(
-          ErrorCode::usage,
-          "a collective call, such as Job::run, was made in a child process that a rank has forked, which is "
-          "no rank of the job: make the call in the rank, or start another program in the child (exec)") {}
+    : Error(ErrorCode::usage,
+            "a collective call, for example Job::run, was made in a forked child process that is not a rank "
+            "of the job: make the call in the parent process, or start another program in the child (exec)") {
+}
 
 Communicator CommunicatorAccess::serial_of_program() {
   Communicator comm = Communicator::serial();
@@ -57,8 +57,8 @@ void Communicator::require_usable() const {
     mpi_require_usable();
   } else if (self_.forks != detail::forks()) {
     throw Error(ErrorCode::usage,
-                "this job was made before a fork, and its threads exist only in the parent: make another "
-                "communicator and job in the child");
+                "this job was created before a fork, but its threads exist only in the parent process: "
+                "create a new communicator and a new job in the child");
   }
 }
 
@@ -69,14 +69,15 @@ void Communicator::check_counts(std::span<const std::size_t> counts, std::size_t
                                       " ranks, not " + std::to_string(counts.size()));
   if (const auto sum = std::reduce(counts.begin(), counts.end()); sum != total)
     throw Error(ErrorCode::usage, "alltoallv counts add up to " + std::to_string(sum) + ", but " +
-                                      std::to_string(total) + " elements are given: make them agree");
+                                      std::to_string(total) +
+                                      " elements are given: give counts whose sum is the number of elements");
 }
 
 void Communicator::check_color(int least) {
   if (least < 0)
     throw Error(ErrorCode::usage, "split: a rank gives the color " + std::to_string(least) +
-                                      ": give 0 or more; a rank that needs no part takes a color of its own "
-                                      "(MPI_UNDEFINED is not supported)");
+                                      ": give 0 or more; MPI_UNDEFINED is not supported, so give a separate "
+                                      "color to a rank without a group");
 }
 
 Communicator Communicator::duplicate(std::chrono::milliseconds timeout) const {

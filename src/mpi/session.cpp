@@ -22,21 +22,23 @@ namespace {
 bool initialise(int& argc, char**& argv) {
   if (detail::is_forked_child()) throw detail::ForkedChild();
   if (detail::is_finalised())
-    throw Error(ErrorCode::usage, "MPI has been finalised and cannot start again: make one Session, in main");
+    throw Error(ErrorCode::usage,
+                "MPI has been finalised and cannot be initialised again: create only one Session, in main");
   int provided = MPI_THREAD_SINGLE;
   if (detail::is_initialised()) {
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_FUNNELED)
-      throw Error(
-          ErrorCode::usage,
-          "MPI is initialised without threads: call MPI_Init_thread with MPI_THREAD_FUNNELED or more, "
-          "or leave MPI to the Session");
+      throw Error(ErrorCode::usage,
+                  "MPI is initialised without thread support: call MPI_Init_thread with MPI_THREAD_FUNNELED "
+                  "or higher, or let the Session initialise MPI");
     return false;
   }
   struct sigaction usr1 {};
   (void)sigaction(SIGUSR1, nullptr, &usr1);
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    throw Error(ErrorCode::job_fault, "MPI_Init_thread failed: check that mpirun and the MPI library agree");
+    throw Error(
+        ErrorCode::job_fault,
+        "MPI_Init_thread failed: check that mpirun and the MPI library are of the same MPI installation");
   // MPICH's handler of SIGUSR1 asks the launcher which rank has died. A single rank may have no launcher, and
   // MPICH would start one and wait for it.
   int size = 0;
@@ -45,7 +47,8 @@ bool initialise(int& argc, char**& argv) {
   if (provided < MPI_THREAD_FUNNELED) {
     MPI_Finalize();
     throw Error(ErrorCode::job_fault,
-                "this MPI library does not support threads (MPI_THREAD_FUNNELED): use one built with them");
+                "this MPI library does not support threads (MPI_THREAD_FUNNELED): use an MPI library with "
+                "thread support");
   }
   detail::arm_exit_guard(detail::MpiOwner::session);
   return true;

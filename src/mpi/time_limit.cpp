@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
 
 std::string line_of(const Communicator& comm, const std::string& what, std::chrono::milliseconds time) {
   return CommunicatorAccess::name_of_rank(comm) + " has been in " + what + " for " + seconds(time) +
-         ": look at the node's devices and file systems; the job is ended";
+         ": check the devices and file systems of this node; the job is ended";
 }
 
 std::chrono::milliseconds local_time(const Communicator& comm) {
@@ -40,9 +40,8 @@ std::chrono::milliseconds local_time(const Communicator& comm) {
 std::string late_start(int rank, std::chrono::milliseconds time) {
   return (rank >= 0 ? "rank " + std::to_string(rank) : std::string("a rank")) + " (" + host_name() +
          ") has waited " + seconds(time) +
-         " for all ranks to start MPI: one may be stopped, or its node slow or out of reach; give a large "
-         "job "
-         "more by " +
+         " for all ranks to start MPI: check for stopped ranks and unreachable nodes, or allow more time "
+         "by " +
          start_timeout_variable + "=SECONDS (0: no limit); the job is ended";
 }
 
@@ -100,7 +99,7 @@ StartTimeout start_timeout() {
   const auto given = base::parse_number<double>(text);
   if (!given || !(*given >= 0 && *given <= 1e9))
     timeout.problem = std::string(start_timeout_variable) + "=\"" + text +
-                      "\" is not a time: give seconds from 0 (no limit) to 1e9";
+                      "\" is not a number of seconds: give 0 (no limit) to 1e9";
   else
     timeout.time = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * *given)));
   return timeout;

@@ -105,10 +105,11 @@ void Watchdog::evaluate(Clock::time_point now) {
     const std::string names = listed(missing, [&](int rank) { return group_.name_of(rank); });
     if (has_noticed_)
       end(names + " did not come to " + here.name() + " within " + seconds(timeouts_.timeout) + ": ");
-    say(group_.name_of(group_.rank()) + " waits at " + here.name() + ", and has heard nothing of " + names +
-        " for " + seconds(timeouts_.notice) + ": the job is ended if that lasts for another " +
+    say(group_.name_of(group_.rank()) + " waits at " + here.name() + " without a message from " + names +
+        " for " + seconds(timeouts_.notice) + ": the job is ended if no message comes within another " +
         seconds(timeouts_.timeout) +
-        "; if it is at work, it can call Communicator::alive, or the program Session::set_timeout");
+        "; if the silent ranks are computing, call Communicator::alive on these ranks, or "
+        "Session::set_timeout");
     has_noticed_ = true;
     restart(now);
     return;
@@ -137,7 +138,7 @@ void Watchdog::evaluate(Clock::time_point now) {
   // All ranks are in this call, so it completes soon unless MPI has lost a message.
   if (now - *asked_ > 2 * grace)
     end("every rank came to " + here.name() +
-        ", but it does not complete: check the network and the MPI library; ");
+        ", but the call does not complete: check the network and the MPI library; ");
 }
 
 void Watchdog::end(const std::string& what_is_wrong) const {

@@ -38,7 +38,7 @@ std::uint64_t total_score(std::span<const std::uint64_t> scores) {
   std::uint64_t total = 0;
   for (const std::uint64_t score : scores) {
     if (__builtin_add_overflow(total, score, &total))
-      throw Error(ErrorCode::usage, "the scores add up to more than 2^64 - 1: scale them all down");
+      throw Error(ErrorCode::usage, "the sum of the scores exceeds 2^64 - 1: scale all scores down");
   }
   return total;
 }
@@ -46,7 +46,7 @@ std::uint64_t total_score(std::span<const std::uint64_t> scores) {
 void apportion(std::int64_t units, std::span<const std::uint64_t> scores, std::span<std::int64_t> shares,
                ApportionWorkspace& workspace) {
   if (units < 0)
-    throw Error(ErrorCode::usage, "cannot share out " + std::to_string(units) + " units: give 0 or more");
+    throw Error(ErrorCode::usage, "cannot distribute " + std::to_string(units) + " units: give 0 or more");
   const std::uint64_t total = total_score(scores);
   if (scores.empty()) return;
   if (scores.size() == 1) {

@@ -18,7 +18,7 @@ namespace {
 double checked(double cost, const char* what, std::int64_t index) {
   if (!std::isfinite(cost) || cost < 0)
     throw Error(ErrorCode::usage, std::string("the weight of ") + what + ' ' + std::to_string(index) +
-                                      " is " + std::to_string(cost) + ": give a finite one, 0 or more");
+                                      " is " + std::to_string(cost) + ": give a finite weight of 0 or more");
   return cost;
 }
 
@@ -27,7 +27,7 @@ double largest_of(const PlanWeights& weights, const char* what, std::int64_t cou
   if (const auto size = weights.size(); size && *size != count)
     throw Error(ErrorCode::usage, "there are " + std::to_string(*size) + " weights of " +
                                       std::to_string(count) + ' ' + what +
-                                      "s: give one for each, on every rank");
+                                      "s: give one weight for each, on every rank");
   double largest = 0;
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, checked(weights(i), what, i));
   return largest;
@@ -52,7 +52,8 @@ double scale_of(std::int64_t count, double largest) {
 
 BlockWeights::BlockWeights(std::int64_t units, const PlanOptions& options) {
   if (options.weights && options.block_weights)
-    throw Error(ErrorCode::usage, "a plan has weights of units and of blocks: give one of them");
+    throw Error(ErrorCode::usage,
+                "a plan has both weights of units and weights of blocks: give only one kind");
   const Blocks cut(units, options.block);
   const std::int64_t blocks = cut.count();
   if (options.weights) {

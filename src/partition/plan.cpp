@@ -18,20 +18,21 @@ namespace {
 
 void check_ranks(std::size_t ranks) {
   if (ranks < 1 || ranks > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw Error(ErrorCode::usage, "cannot plan over " + std::to_string(ranks) + " ranks: give 1 to 2^31 - 1");
+    throw Error(ErrorCode::usage,
+                "cannot make a plan over " + std::to_string(ranks) + " ranks: give 1 to 2^31 - 1");
 }
 
 void check_offsets(std::span<const std::uint64_t> scores, std::span<const std::int64_t> offsets) {
   check_ranks(offsets.empty() ? 0 : offsets.size() - 1);
   if (offsets.front() != 0 || offsets.back() != static_cast<std::int64_t>(scores.size()) ||
       !std::is_sorted(offsets.begin(), offsets.end()))
-    throw Error(ErrorCode::usage,
-                "rank offsets must grow from 0 to the number of scores, " + std::to_string(scores.size()));
+    throw Error(ErrorCode::usage, "rank offsets must increase from 0 to the number of scores, " +
+                                      std::to_string(scores.size()));
 }
 
 void check_rank(int rank, int ranks) {
   if (rank < 0 || rank >= ranks)
-    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " is not in this plan of " +
+    throw Error(ErrorCode::usage, "rank " + std::to_string(rank) + " is out of range: the plan has " +
                                       std::to_string(ranks) + " ranks, numbered from 0");
 }
 
@@ -58,7 +59,7 @@ std::vector<std::uint64_t> scores_of_hosts(std::span<const int> threads) {
   scores.reserve(threads.size());
   for (const int count : threads) {
     if (count < 1)
-      throw Error(ErrorCode::usage, "cannot plan over the hosts: rank " + std::to_string(scores.size()) +
+      throw Error(ErrorCode::usage, "cannot make a plan over hosts: rank " + std::to_string(scores.size()) +
                                         " has " + std::to_string(count) + " threads: give 1 or more");
     scores.push_back(static_cast<std::uint64_t>(count));
   }

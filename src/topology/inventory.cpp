@@ -122,9 +122,9 @@ std::span<const InventoryDevice> Inventory::devices() const noexcept {
 
 std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
   if (rank < 0 || static_cast<std::size_t>(rank) >= ranks_.size())
-    throw Error(ErrorCode::usage, "Inventory::devices_of: there is no rank " + std::to_string(rank) +
-                                      ": the inventory has " + std::to_string(ranks_.size()) +
-                                      ", counted from 0");
+    throw Error(ErrorCode::usage, "Inventory::devices_of: no rank " + std::to_string(rank) +
+                                      " exists: the inventory has " + std::to_string(ranks_.size()) +
+                                      " ranks, counted from 0");
   const auto begin = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(rank)]);
   const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(rank) + 1]);
   return std::span(devices_).subspan(begin, end - begin);
@@ -162,7 +162,7 @@ Inventory gather_inventory(const mpi::Communicator& comm, const Probe& probe, co
   for (const SentRank& sent : base::allgather_values(comm, std::move(mine))) {
     if (sent.scores_missing)
       throw Error(ErrorCode::usage, "gather_inventory: rank " + std::to_string(sent.rank) +
-                                        " must give a score for each claimed device, and no more");
+                                        " must give exactly one score per claimed device");
     ranks.push_back(sent);
     cores.push_back({sent.node, sent.cpuset, sent.allowed_threads, {}});
     for (const SentQuota& quota : sent.quotas) cores.back().quotas.push_back({quota.cores, quota.group, {}});

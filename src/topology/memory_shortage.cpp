@@ -70,7 +70,7 @@ std::string gib(std::int64_t bytes) {
 
 const char* advice_for(MemoryLimit::Scope scope) {
   switch (scope) {
-    case MemoryLimit::Scope::process: return "use more ranks, or raise it";
+    case MemoryLimit::Scope::process: return "use more ranks, or raise this limit";
     case MemoryLimit::Scope::cgroup: return "use more nodes, or ask for more memory (Slurm: --mem)";
     case MemoryLimit::Scope::node: return "use more nodes";
   }

@@ -62,9 +62,9 @@ std::uint64_t score(const DeviceInfo& device, ScoreModel model) {
     case ScoreModel::throughput: return throughput_score(device);
     case ScoreModel::measured: break;
   }
-  throw Error(ErrorCode::usage,
-              "ScoreModel::measured needs timed work, not only a device's figures: give another model, or a "
-              "job with JobOptions::measure");
+  throw Error(
+      ErrorCode::usage,
+      "ScoreModel::measured needs timed work: use another score model, or a job with JobOptions::measure");
 }
 
 std::uint64_t detail::measured_score(double seconds_per_unit, double fastest_seconds_per_unit) {

@@ -110,14 +110,14 @@ Entry::Term parse_term(std::string_view entry, std::string_view text) {
   if (const auto x = text.find('x'); x != std::string_view::npos) {
     const auto parsed = parse_count(base::trimmed(text.substr(0, x)));
     if (!parsed || *parsed < 1 || *parsed > max_devices)
-      refuse(entry, "its count must be a whole number from 1 to " + std::to_string(max_devices));
+      refuse(entry, "the number of devices must be a whole number from 1 to " + std::to_string(max_devices));
     count = *parsed;
     text = base::trimmed(text.substr(x + 1));
   }
   const auto* model =
       std::find_if(models.begin(), models.end(), [&](const Model& known) { return known.name == text; });
   if (model == models.end())
-    refuse(entry, quoted(text) + " is not a model: give H200, H100, A100, L40S, V100 or T4");
+    refuse(entry, quoted(text) + " is not a GPU model: give H200, H100, A100, L40S, V100 or T4");
   return {model, count};
 }
 
@@ -127,7 +127,7 @@ Entry parse_entry(std::string_view text) {
   const auto whom = base::trimmed(take_until(rest, ':'));
   if (whom != "*") {
     if (!whom.starts_with("rank") || !(entry.rank = parse_count(whom.substr(4))))
-      refuse(text, "it must begin with rankN: or *:");
+      refuse(text, "the entry must begin with rankN: or *:");
   }
   rest = base::trimmed(rest);
   if (constexpr std::string_view node = "@node"; rest.ends_with(node)) {

@@ -21,7 +21,7 @@ TEST(FaultyDevices, NameTheDeviceWhoseResultIsWrong) {
   }
   EXPECT_EQ(found.devices[broken].failure,
             "check: 1 of 1024 results are wrong, the first at index 0, counted from 0: do not use this GPU "
-            "until it is checked");
+            "before the hardware has been checked");
   EXPECT_EQ(found.device_sum.reason, "a device has failed");
   EXPECT_EQ(found.device_sum.path, "");
   EXPECT_EQ(found.rank_sum.failure, "") << "the ranks can add";
@@ -72,7 +72,7 @@ TEST(FaultyDevices, AreNamedIfTheJobHasLeftThemOut) {
   (void)map_units(job, job.plan(1000));
   const Exercise found = exercise(job);
   EXPECT_TRUE(found.left_out.empty()) << "it is in the inventory";
-  EXPECT_EQ(found.devices[1].failure, "open: not exercised: the job left this device out after a failure");
+  EXPECT_EQ(found.devices[1].failure, "open: not exercised: the job excluded this device after a failure");
   EXPECT_EQ(found.devices[0].failure, "");
 }
 

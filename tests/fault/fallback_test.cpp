@@ -249,7 +249,7 @@ TEST_F(Faults, ABlockThatDoesNotFitTheBudgetFallsBack) {
   const std::int64_t budget = job.inventory().devices()[0].memory_budget_bytes;
   EXPECT_EQ(bits(reduce_units(job, plan, budget / 50)), bits(expected_sums(1000, 100)));
   EXPECT_EQ(job.last_verdict().failure.stage, "allocate");
-  EXPECT_TRUE(job.last_verdict().failure.reason.starts_with("a block of 100 units at "))
+  EXPECT_TRUE(job.last_verdict().failure.reason.starts_with("a block of 100 units with "))
       << job.last_verdict().failure.reason;
 }
 

@@ -69,8 +69,8 @@ cp "$disk/state" "$disk/state.previous" "$work"
 # Room to start, and then for half of a state: the fit warns once and continues. When stopped, it cannot save its state.
 leave 2
 go 6 signal@rank0:pass5
-lines 1 'the fit continues, but its state after iteration .* was not saved: .*/state: cannot be written: No space left on device'
-lines 1 '^tessera-fit: stopped by SIGUSR1 on rank 0, but the state after iteration .* cannot be kept: .*No space left'
+lines 1 'the state after iteration .* was not saved, but the fit continues: .*/state: cannot be written: No space left on device'
+lines 1 '^tessera-fit: stopped by SIGUSR1 on rank 0, but the state after iteration .* cannot be saved: .*No space left'
 holds 'filler state state.previous'
 cmp "$work/state" "$disk/state"
 cmp "$work/state.previous" "$disk/state.previous"
@@ -79,7 +79,7 @@ cmp "$work/state.previous" "$disk/state.previous"
 # No room for the first byte of a state: nothing is changed until there is an answer.
 leave 0
 go 6 signal@rank0:pass5
-lines 1 'the fit continues, but its state after iteration .* was not saved: .*/state: cannot be written: No space left on device'
+lines 1 'the state after iteration .* was not saved, but the fit continues: .*/state: cannot be written: No space left on device'
 holds 'filler state state.previous'
 cmp "$work/state" "$disk/state"
 

@@ -94,7 +94,7 @@ TEST_F(KilledMany, AreComputedAnewOnTheCpuIfOneKindIsRequired) {
   for (const char* const devices : {"--allow-sharing", "--allow-sharing --require-one-kind"}) {
     ASSERT_TRUE(go(2, "throw@rank*:pass2", devices)) << log();
     EXPECT_NE(log().find("failed in tile"), std::string::npos) << log();
-    EXPECT_EQ(log().find("computed anew on the CPU") != std::string::npos,
+    EXPECT_EQ(log().find("fitted again on the CPU") != std::string::npos,
               std::string(devices).find("one-kind") != std::string::npos)
         << log();
     EXPECT_TRUE(taken_outputs() == whole);

@@ -128,11 +128,11 @@ TEST_F(Anova, RefusesModelsOfOtherRows) {
   fit("fewer.json", "y ~ s(x)", "--subset 'x > 0.1'");
   expect_refusal("1.json fewer.json", "complete rows");
   fit("other.json", "log(y + 3) ~ s(x)");
-  expect_refusal("1.json other.json", "its response differs from that of");
+  expect_refusal("1.json other.json", "the values or rows of the response differ from the response of");
   AnovaJson earlier = anova_json_of(path("1.json"));
   earlier.erase("response_fingerprint");
   std::ofstream(path("earlier.json")) << earlier.dump();
-  expect_refusal("1.json earlier.json", "an earlier tessera-fit wrote it");
+  expect_refusal("1.json earlier.json", "an earlier version of tessera-fit wrote it");
   EXPECT_EQ(anova("earlier.json").status, 0);
   earlier["version"] = 99;
   std::ofstream(path("newer.json")) << earlier.dump();

@@ -217,19 +217,21 @@ TEST_F(CheckOfATable, TakesOtherRoundingOfTheResponse) {
   fit("y ~ f + s(x)");
   successful(check("", path("rounded.csv")));
   fit("y ~ f + s(x)", "--rho 0.2");
-  expect_refusal(check("", path("rounded.csv")), 3, "its response differs from that of the fit");
+  expect_refusal(check("", path("rounded.csv")), 3,
+                 "the values or rows of the response differ from the response of the fit");
 }
 
 TEST_F(CheckOfATable, RefusesAnotherTableOrModel) {
   fit("y ~ f + s(x)");
   write_changed("fewer.csv",
                 [](const std::string& line, std::size_t row) { return row == 7 ? "" : line + "\n"; });
-  expect_refusal(check("", path("fewer.csv")), 3, "has 299 complete rows, but the fit had 300");
+  expect_refusal(check("", path("fewer.csv")), 3, "the table has 299 complete rows, but the fit used 300");
   write_changed("changed.csv", [](std::string line, std::size_t row) {
     if (row == 7) line.insert(line.rfind(','), "1");
     return line + "\n";
   });
-  expect_refusal(check("", path("changed.csv")), 3, "its response differs from that of the fit");
+  expect_refusal(check("", path("changed.csv")), 3,
+                 "the values or rows of the response differ from the response of the fit");
   write_changed("without.csv", [](std::string line, std::size_t row) {
     if (row == 0) line.replace(line.find("\"x\""), 3, "\"q\"");
     return line + "\n";

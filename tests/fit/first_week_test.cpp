@@ -150,12 +150,13 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--subset 'x > 2'", 3, "subset 'x > 2' selects no row"},
            {"size ~ x", binomial, 3, "the response 'size' has 3 levels in the complete rows ('l', 'm', 's')"},
            {"same ~ x", binomial, 3,
-            "the response 'same' is 'yes' in every complete row: give one that varies"},
+            "the response 'same' is 'yes' in every complete row: give a response that varies"},
            {"coded ~ x", binomial, 3,
             "for the binomial family it must be between 0 and 1, or be a factor of two levels"},
            {"answer ~ x", "", 3, "the column 'answer' holds the text 'no', but the model needs numbers"},
            {"answer ~ x", "--family poisson", 3, "the model needs numbers"},
-           {"factor(s) ~ x", "", 2, "factor(s) has levels, but the model needs numbers: convert it"},
+           {"factor(s) ~ x", "", 2,
+            "factor(s) has levels, but the model needs numbers: convert the column to numbers"},
            {"y ~ x", "--family poisson", 3, "for the poisson family it must"},
            {"y ~ x", "--family gamma", 3, "it must be greater than 0"},
            {"y ~ s(g, bs=\"cr\")", "", 3, "the column 'g' holds the text 'a', but the model needs numbers"},
@@ -169,15 +170,15 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ I(factor(year) * 2)", "", 2, "factor(year) has levels, but '*' needs numbers"},
            {"y ~ factor(year, levels = 8)", "", 3, "'factor(year, levels = 8)' has fewer than two levels"},
            {"cbind(y, x) ~ z", "", 2,
-            "for the families binomial and quasibinomial, and for censored ones such as cnorm, not for "
-            "gaussian"},
+            "cannot be used with the family gaussian: use binomial, quasibinomial or a censored family, for "
+            "example cnorm"},
            {"y ~ x", "--family ocat", 2, "ocat: the number of classes is missing: write ocat(R=4)"},
            {"y ~ x", "--family 'bcg()'", 2, "the family 'bcg()' is not available: write gaussian or gamma"},
            {"y ~ x", "--family 'tw(theta = 2)'", 2, "the family 'tw(theta = 2)': p cannot be 2"},
            {"y ~ cbind(x, z)", "", 2, "cbind() can only be the response"},
            {"y ~ log(.)", "", 2, "name the column"},
            {"y ~ X", "", 3, "unknown column 'X'"},
-           {"s ~ factor(s)", binomial, 2, "the response factor(s) is on the right-hand side too"},
+           {"s ~ factor(s)", binomial, 2, "the response factor(s) also occurs on the right-hand side"},
            {"y ~ TRUE", "", 2, "TRUE is not a column"},
            {"y ~ s(x, bs=\"cr\", k=TRUE)", "", 2, "k is TRUE: give a whole number"},
            {"y ~ x", "--weight w", 2, "--weight"},
@@ -187,8 +188,8 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
             "zip, "
             "gaulss, gammals, gumbls, gevlss, shash, twlss, ziplss or multinom"},
            {"s ~ x", "--family 'binomial(link = sqrt)'", 2,
-            "the link of binomial is logit, probit, cloglog, cauchit or log"},
-           {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "the link of gamma is log, inverse or identity"},
+            "binomial needs the link logit, probit, cloglog, cauchit or log"},
+           {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "gamma needs the link log, inverse or identity"},
        }) {
     const auto result = fit(formula, args, "model.json");
     EXPECT_EQ(result.status, status) << formula << " " << args << "\n" << result.err;

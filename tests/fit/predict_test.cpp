@@ -290,7 +290,7 @@ TEST_F(Predict, RefusesWhatItCannotTell) {
   expect_refused("--terms x", "the model has no term 'x'");
   expect_refused("--type terms --prediction-interval 0.9", "set type to response");
   expect_refused("--interval 1.5", "above 0 and below 1");
-  expect_refused("--type lpmatrix --se", "no standard errors");
+  expect_refused("--type lpmatrix --se", "not available for the type lpmatrix");
 }
 
 }  // namespace

@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {"--family", "gaussian(log)"},
                 3,
-                "the mean response -1.25 has no linear predictor under gaussian(log)"},
+                "the mean response -1.25 is outside the range of gaussian(log)"},
         Refusal{"Dates",
                 "y,day\n1,2020-01-01\n2,2020-01-02\n3,2020-01-04\n",
                 "y ~ s(day)",
@@ -266,13 +266,13 @@ INSTANTIATE_TEST_SUITE_P(
                 {"--para-pen", R"({"x": {"S": [[[1]]]}})"},
                 2,
                 "para-pen: the formula has no parametric term 'x': correct the name"},
-        Refusal{
-            "PenaltyOfAnotherSize",
-            nullptr,
-            "y ~ f",
-            {"--para-pen", R"({"f": {"S": [[[1]]]}})"},
-            2,
-            "para-pen: matrix 1 of 'f' is 1 x 1, but the term has 2 coefficients: give a row and a column"},
+        Refusal{"PenaltyOfAnotherSize",
+                nullptr,
+                "y ~ f",
+                {"--para-pen", R"({"f": {"S": [[[1]]]}})"},
+                2,
+                "para-pen: matrix 1 of 'f' is 1 x 1, but the term has 2 coefficients: give one row and one "
+                "column"},
         Refusal{"PenaltyThatIsNotSymmetric",
                 nullptr,
                 "y ~ f",
@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ f",
                 {"--para-pen", R"({"f": {"S": [[[1, 2], [2, 1]]]}})"},
                 2,
-                "para-pen: matrix 1 of 'f' has the eigenvalue -1"},
+                "para-pen: matrix 1 of 'f' has the negative eigenvalue -1"},
         Refusal{"PenaltyOfNothing",
                 nullptr,
                 "y ~ f",
@@ -308,20 +308,20 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ f",
                 {"--para-pen", R"({"f": {"sp": [1]}})"},
                 3,
-                "para-pen: is damaged: f: has no matrices S"},
+                "para-pen: is damaged: f: lacks the member S: give the penalty matrices as S"},
         Refusal{"PenaltyWithAnUnknownField",
                 nullptr,
                 "y ~ f",
                 {"--para-pen", R"({"f": {"S": [[[1, 0], [0, 1]]], "L": [1]}})"},
                 3,
-                "f.L: is not known: give S, rank and sp"},
+                "f.L: is not a member of a penalty: give S, rank or sp"},
         Refusal{"PenaltyInNoFile", nullptr, "y ~ f", {"--para-pen", "none.json"}, 3, "none.json"},
         Refusal{"PenaltyWithTooManyParameters",
                 nullptr,
                 "y ~ f",
                 {"--para-pen", R"({"f": {"S": [[[1, 0], [0, 1]]], "sp": [1, 2]}})"},
                 2,
-                "f: sp= has 2 values, but it has 1 smoothing parameter"},
+                "f: sp= has 2 values, but the smooth has 1 smoothing parameter"},
         Refusal{"DistrictsOfNumbers",
                 nullptr,
                 "y ~ s(few, bs='mrf', xt=list(nb=list(a='b', b='a')))",
@@ -333,7 +333,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ s(f, bs='mrf', xt=list(nb=list(a='b', b='a')))",
                 {},
                 3,
-                "s(f): 'f' has the level 'c', which is not among the 2 districts: add it there"},
+                "s(f): 'f' has the level 'c', but this level is not among the 2 districts: add the level to "
+                "the districts"},
         Refusal{"DistrictsWithoutNeighbours",
                 nullptr,
                 "y ~ s(f, bs='mrf', xt=list(nb=list(a=c(), b=c(), c=c())))",
@@ -345,62 +346,63 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ s(f, bs='mrf', xt=list(penalty=list(a=list(a=1, b=2), b=list(a=2, b=1), c=list(c=1))))",
                 {},
                 3,
-                "s(f): the penalty has the eigenvalue -1: give one without negative ones"},
+                "s(f): the penalty has the negative eigenvalue -1: give a positive semidefinite penalty"},
         Refusal{"MoreFunctionsThanDistricts",
                 nullptr,
                 "y ~ s(f, bs='mrf', k=4, xt=list(nb=list(a='b', b=c('a', 'c'), c='b')))",
                 {},
                 3,
-                "s(f): k = 4 is too large: there are 3 districts"},
+                "s(f): k = 4 is too large: give at most the number of districts, 3"},
         Refusal{"NoMoreFunctionsThanGroupsOfDistricts",
                 nullptr,
                 "y ~ s(f, bs='mrf', k=2, xt=list(nb=list(a='b', b='a', c=c())))",
                 {},
                 3,
-                "s(f): k = 2 is too small: take at least 3, as 2 functions of the districts have no penalty"},
+                "s(f): k = 2 is too small: give at least 3, because 2 functions of the districts have no "
+                "penalty"},
         Refusal{"FormulaTooMany",
                 nullptr,
                 "list(y ~ s(x), ~ x)",
                 {},
                 2,
-                "the family gaussian has 1 linear predictor, but there are 2 formulas: give one, response ~ "
-                "terms"},
+                "the family gaussian has 1 linear predictor, but there are 2 formulas: give one formula, "
+                "response ~ terms"},
         Refusal{"FormulaTooFew",
                 nullptr,
                 "y ~ s(x)",
                 {"--family", "gaulss"},
                 2,
-                "the family gaulss has 2 linear predictors, but there is 1 formula: give one for each of the "
-                "mean and the standard deviation, list(response ~ terms, ~ terms)"},
-        Refusal{
-            "FormulaTooFewOfThree",
-            nullptr,
-            "list(y ~ s(x), ~ x)",
-            {"--family", "gevlss"},
-            2,
-            "the family gevlss has 3 linear predictors, but there are 2 formulas: give one for each of the "
-            "location, the scale and the shape, list(response ~ terms, ~ terms, ~ terms)"},
+                "the family gaulss has 2 linear predictors, but there is 1 formula: give one formula for "
+                "each of the mean and the standard deviation: list(response ~ terms, ~ terms)"},
+        Refusal{"FormulaTooFewOfThree",
+                nullptr,
+                "list(y ~ s(x), ~ x)",
+                {"--family", "gevlss"},
+                2,
+                "the family gevlss has 3 linear predictors, but there are 2 formulas: give one formula for "
+                "each of the location, the scale and the shape: list(response ~ terms, ~ terms, ~ terms)"},
         Refusal{"FormulaTooManyForTwoClasses",
                 nullptr,
                 "list(y ~ s(x), ~ x)",
                 {"--family", "multinom"},
                 2,
-                "the family multinom has 1 linear predictor, but there are 2 formulas: give one, response ~ "
-                "terms, or write multinom(K=2)"},
+                "the family multinom has 1 linear predictor, but there are 2 formulas: give one formula, "
+                "response ~ terms, or write multinom(K=2)"},
         Refusal{"FormulaTooFewForSixClasses",
                 nullptr,
                 "list(y ~ s(x), ~ x)",
                 {"--family", "multinom(K=5)"},
                 2,
-                "the family multinom(K=5) has 5 linear predictors, but there are 2 formulas: give one for "
-                "each of the classes 1 to 5, list(response ~ terms, ~ terms, ~ terms, ~ terms, ...), or "
-                "write multinom(K=2)"},
+                "the family multinom(K=5) has 5 linear predictors, but there are 2 formulas: give one "
+                "formula for each of the classes 1 to 5: list(response ~ terms, ~ terms, ~ terms, ~ terms, "
+                "...), or write multinom(K=2)"},
         Refusal{"FormulaWithAResponseMore",
                 nullptr,
                 "list(y ~ s(x), y ~ x)",
                 {"--family", "gaulss"},
                 2,
-                "the formula of a second or later predictor has a response: write it without, ~ terms"},
+                "the formula of a second or later linear predictor has a response: remove the response and "
+                "write ~ terms"},
         Refusal{"SharedByAPredictorThatIsNot",
                 nullptr,
                 "list(y ~ s(x), ~ 1, 1 + 3 ~ x - 1)",
@@ -427,19 +429,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "list(y ~ s(x), ~ 1, 2 ~ x - 1)",
                 {"--family", "gaulss"},
                 2,
-                "the terms of 2 ~ … are those of one linear predictor: add them to formula 2"},
+                "shared terms, 2 ~ …, name only one linear predictor: add these terms to formula 2"},
         Refusal{"SharedTwiceByAPredictor",
                 nullptr,
                 "list(y ~ s(x), ~ 1, 1 + 2 + 1 ~ x - 1)",
                 {"--family", "gaulss"},
                 2,
-                "a linear predictor occurs twice in 1 + 2 + 1 ~ …: write each once"},
+                "a linear predictor occurs twice in 1 + 2 + 1 ~ …: write each number once"},
         Refusal{"SharedOffset",
                 nullptr,
                 "list(y ~ s(x), ~ 1, 1 + 2 ~ x + offset(z) - 1)",
                 {"--family", "gaulss"},
                 2,
-                "shared terms have an offset: write it in the formula of each predictor"},
+                "shared terms have an offset: write the offset in the formula of each linear predictor"},
         Refusal{"SharedNothing",
                 nullptr,
                 "list(y ~ s(x), ~ 1, 1 + 2 ~ 0)",
@@ -457,7 +459,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "list(y ~ s(x), x)",
                 {"--family", "gaulss"},
                 2,
-                "this is no formula of a linear predictor: write ~ terms"},
+                "this text is not the formula of a linear predictor: write ~ terms"},
         Refusal{"ListWithoutResponse",
                 nullptr,
                 "list(~ s(x), ~ x)",
@@ -487,7 +489,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "I(1 + (x > 0.5)) ~ x",
                 {"--family", "ocat(R=3)"},
                 3,
-                "is never 3 in a complete row: give the family ocat only classes that occur"},
+                "is never 3 in a complete row: use the family ocat with only the classes that occur"},
         Refusal{"OcatOfLevelsMore",
                 nullptr,
                 "factor(1 + (x > 0.5)) ~ x",
@@ -500,25 +502,25 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {"--family", "zip"},
                 3,
-                "for the ziP family it must be a whole number, 0 or more"},
+                "for the ziP family it must be a whole number of 0 or more"},
         Refusal{"ZiPOfTwoCounts",
                 nullptr,
                 "I(1 * (x > 0.5)) ~ x",
                 {"--family", "zip"},
                 3,
-                "is 0 or 1 in every complete row: give the family binomial"},
+                "is 0 or 1 in every complete row: use the family binomial"},
         Refusal{"LinksOfNoPredictor",
                 nullptr,
                 "list(y ~ x, ~ x)",
                 {"--family", "gaulss(link=list('log', 'logit'))"},
                 2,
-                "the links of its predictors are identity, inverse, log or sqrt, then logb"},
+                "the links of its linear predictors are identity, inverse, log or sqrt, then logb"},
         Refusal{"OcatOfTwoClasses",
                 nullptr,
                 "y ~ x",
                 {"--family", "ocat(R=2)"},
                 2,
-                "ocat: R is 2: give the number of classes, from 3 to 100; two are binomial"},
+                "ocat: R is 2: give the number of classes, from 3 to 100; for two classes, use binomial"},
         Refusal{"QuantileOfNone",
                 nullptr,
                 "y ~ x",
@@ -530,19 +532,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {"--family", "elf(qu=0.9)", "--rho", "0.5"},
                 2,
-                "rho: residuals of the family elf cannot be correlated: leave rho out"},
+                "rho cannot be used with the family elf, whose residuals are not correlated: remove rho"},
         Refusal{"CorrelationOfOcat",
                 nullptr,
                 "y ~ x",
                 {"--family", "ocat(R=4)", "--rho", "0.5"},
                 2,
-                "rho: residuals of the family ocat cannot be correlated: leave rho out"},
+                "rho cannot be used with the family ocat, whose residuals are not correlated: remove rho"},
         Refusal{"ArgumentOfGaulss",
                 nullptr,
                 "list(y ~ x, ~ 1)",
                 {"--family", "gaulss(a=1)"},
                 2,
-                "the family gaulss has one argument, b, a number: write gaulss(b=0.01)"},
+                "the family gaulss takes one numeric argument, b: write gaulss(b=0.01)"},
         Refusal{"BoundsOfTwlss",
                 nullptr,
                 "list(y ~ x, ~ 1, ~ 1)",
@@ -554,13 +556,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "list(y ~ x, ~ 1, ~ 1)",
                 {"--family", "twlss(p=1.5)"},
                 2,
-                "the family twlss has the arguments a and b, numbers: write twlss(a=1.01, b=1.99)"},
+                "the family twlss takes the numeric arguments a and b: write twlss(a=1.01, b=1.99)"},
         Refusal{"CorrelationOfGaulss",
                 nullptr,
                 "list(y ~ x, ~ 1)",
                 {"--family", "gaulss", "--rho", "0.5"},
                 2,
-                "rho: residuals of the family gaulss cannot be correlated: leave rho out"},
+                "rho cannot be used with the family gaulss, whose residuals are not correlated: remove rho"},
         Refusal{"CensoredCountsThatAreNotWhole",
                 nullptr,
                 "I(x + 0.5) ~ z",
@@ -579,8 +581,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "cbind(I(3.2 + 0 * x), I(3.8 + 0 * z)) ~ x",
                 {"--family", "cpois"},
                 3,
-                "is 3.2 and 3.8 in data row 1: for the cpois family it must have limits with a count between "
-                "them"},
+                "is 3.2 and 3.8 in data row 1: for the cpois family it must have limits with a whole number "
+                "between them"},
         Refusal{"InfiniteFirstNumber",
                 nullptr,
                 "cbind(log(0 * x), z) ~ x",
@@ -618,19 +620,21 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--knots", "x=0,1", "--knots", "x = 0,2"},
                 2,
-                "knots 'x = 0,2': x has knots already"},
+                "knots 'x = 0,2': knots of x are given twice"},
         Refusal{"TooManySmoothingParameters",
                 nullptr,
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--sp", "-1,2"},
                 2,
-                "sp has 2 values, but needs one for each smoothing parameter: give those of s(x)"},
+                "sp has 2 values, but the model needs one value per smoothing parameter: give the values of "
+                "s(x)"},
         Refusal{"TooManyLeastSmoothingParameters",
                 nullptr,
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--min-sp", "1,2"},
                 2,
-                "min.sp has 2 values, but needs one for each smoothing parameter: give those of s(x)"},
+                "min.sp has 2 values, but the model needs one value per smoothing parameter: give the values "
+                "of s(x)"},
         Refusal{"NegativeLeastSmoothingParameter",
                 nullptr,
                 "y ~ s(x, bs=\"ps\", k=12)",
@@ -653,7 +657,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "c ~ s(x, bs=\"cr\")",
                 {},
                 3,
-                "the response 'c' is 7 in every complete row: give one that varies"},
+                "the response 'c' is 7 in every complete row: give a response that varies"},
         Refusal{"ConstantUpToTheOffset",
                 nullptr,
                 "I(0.1 + z) ~ s(x, bs=\"cr\") + offset(z)",
@@ -665,7 +669,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {"--weights", "w", "--family", "gamma"},
                 3,
-                "is 1 in every complete row of a weight above 0"},
+                "is 1 in every complete row with a weight above 0"},
         Refusal{"ConstantWhereItIsComplete",
                 "y,x\n1,1\n1,2\n9,NA\n1,5\n",
                 "y ~ x",
@@ -706,13 +710,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x*z + I(x^2)*I(z^2) + s(x, bs=\"ps\", k=8)",
                 {},
                 3,
-                "of them without a penalty, but only 8 complete rows"},
+                "of them unpenalised, but the table has only 8 complete rows"},
         Refusal{"KnotsOverElevenDecades",
                 nullptr,
                 "y ~ s(exp(25 * x), bs=\"cr\", k=20)",
                 {},
                 3,
-                "the penalty of s(exp(25 * x)) is lost in rounding"},
+                "the penalty of s(exp(25 * x)) cannot be computed in double precision"},
         Refusal{"NoFirstStep",
                 nullptr,
                 "few ~ x + offset(I(1e300 * x))",
@@ -755,8 +759,8 @@ TEST_F(Refusals, OfAPlaceThatNoFileCanTakeComeBeforeTheWork) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   expect_refusal(to({"--out", path("model.json"), "--run-report", path("folder")}), 3,
                  "folder: is a directory");
-  expect_refusal(to({"--out", ""}), 2, "--out: the name of the file is empty");
-  expect_refusal(to({"--run-report", ""}), 2, "--run-report: the name of the file is empty");
+  expect_refusal(to({"--out", ""}), 2, "--out: the file name is empty");
+  expect_refusal(to({"--run-report", ""}), 2, "--run-report: the file name is empty");
   expect_refusal(to({"--out", "-"}), 2, "--out: - is standard output: give the name of a file");
   expect_refusal(to({"--run-report", "/dev/stdout"}), 2, "--run-report: /dev/stdout is standard output");
   expect_refusal(to({"--checkpoint", "-"}), 2, "--checkpoint: - is standard output");
@@ -767,9 +771,8 @@ TEST_F(Refusals, OfAPlaceThatNoFileCanTakeComeBeforeTheWork) {
   expect_line(run({"predict", model, path("data.csv"), "--out", path("folder")}), 3,
               "folder: is a directory");
   expect_line(run({"report", model, "--out", path("folder")}), 3, "folder: is a directory");
-  expect_line(run({"predict", model, path("data.csv"), "--out", ""}), 2,
-              "--out: the name of the file is empty");
-  expect_line(run({"report", model, "--out", ""}), 2, "--out: the name of the file is empty");
+  expect_line(run({"predict", model, path("data.csv"), "--out", ""}), 2, "--out: the file name is empty");
+  expect_line(run({"report", model, "--out", ""}), 2, "--out: the file name is empty");
 }
 
 TEST_F(Refusals, ToOverwriteWhatIsRead) {
@@ -797,14 +800,15 @@ TEST_F(Refusals, ToOverwriteWhatIsRead) {
   refused(with({"--out", path("m.json"), "--checkpoint", path("no/../m.json.cov")}), "--checkpoint");
   refused(with({"--out", path("m.json"), "--run-report", path("./m.json.cov")}), "--run-report");
   refused(with({"--out", path("m.json"), "--run-report", path("./m.json.cov-0123abcd")}),
-          "has a name that the covariance of ");
+          "has a name that is reserved for the covariance of ");
   refused(
       {"fit", path("m.json.cov-01234567"), "--formula", "y ~ x", "--device", "cpu", "--out", path("m.json")},
-      "m.json.cov-01234567 has a name that the covariance of ");
+      "m.json.cov-01234567 has a name that is reserved for the covariance of ");
   refused(with({"--checkpoint", path("state"), "--out", path("./state.previous")}), "--checkpoint");
   refused(with({"--checkpoint", path("state"), "--out", path("./state.generation-7")}),
-          "--out " + path("./state.generation-7") + " has a name that a file of --checkpoint " +
-              path("state") + " may have: give it another name");
+          "--out " + path("./state.generation-7") +
+              " has a name that is reserved for a file of --checkpoint " + path("state") +
+              ": give another file name");
   refused(with({"--checkpoint", path("./data.csv"), "--out", path("m.json")}), "is also an input");
   const std::string own =
       "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "
@@ -838,12 +842,13 @@ TEST_F(Refusals, OfOtherRowsThanThoseOfTheModel) {
   changed.insert(changed.find('\n') + 1, "9");
   write("changed.csv", changed);
   expect_line(run({"check", path("model.json"), path("changed.csv"), "--threads", "1"}), 3,
-              "its response differs from that of the fit");
+              "the values or rows of the response differ from the response of the fit");
   ASSERT_EQ(run({"fit", path("changed.csv"), "--formula", "y ~ s(z)", "--device", "cpu", "--threads", "1",
                  "--out", path("other.json")})
                 .status,
             0);
-  expect_line(run({"anova", path("model.json"), path("other.json")}), 3, "its response differs from that of");
+  expect_line(run({"anova", path("model.json"), path("other.json")}), 3,
+              "the values or rows of the response differ from the response of");
 }
 
 TEST_F(Refusals, OfAFileThatIsNoModel) {
@@ -853,8 +858,9 @@ TEST_F(Refusals, OfAFileThatIsNoModel) {
     MPI_Barrier(MPI_COMM_WORLD);
   };
   for (const char* text : {"", "{}", "[1,2"}) expect_refused(text, "is not a model");
-  expect_refused("{\"format\":\"tessera-fit model\",\"version\":999}", "was written by a newer tessera-fit");
-  expect_refused("{\"format\":\"tessera-fit model\",\"version\":1}", "was written by an older tessera-fit");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":999}", "the file has format version 999");
+  expect_refused("{\"format\":\"tessera-fit model\",\"version\":1}",
+                 "the file was written by an older version of tessera-fit");
   expect_refused("{\"format\":\"tessera-fit model\",\"version\":2}", "is damaged");
 }
 

@@ -528,7 +528,7 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
            {model + out + " --run-report " + path("shorter.json"), 3,
             "is damaged: plan.rank_ranges[1][1]: is 400, not a whole number from 200 to 399"},
            {path("other_model.json") + out + " --run-report " + path("run.json"), 3,
-            "run.json: is the run report of another model than "},
+            "run.json: the run report does not belong to the model "},
            {model + " --out " + path("no/page.html"), 3, "no/page.html"},
            {model + " --out " + model, 2, "--out"},
            {model + " --run-report " + path("run.json") + " --out " + path("./run.json"), 2, "--out"},
@@ -544,7 +544,7 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
   // These errors follow lines of progress.
   for (const auto& [table, words] : std::vector<std::pair<const char*, const char*>>{
            {"no.csv", "no.csv"},
-           {"few.csv", "has 2 complete rows, but the fit had 400"},
+           {"few.csv", "the table has 2 complete rows, but the fit used 400"},
            {"other.csv", "'f'"}}) {
     const auto refused = run(TESSERA_FIT " report " + model + out + " --data " + path(table));
     EXPECT_EQ(refused.status, 3) << refused.err;

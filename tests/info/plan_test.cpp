@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"--scores '1;2.5' --units 3", 2, "rank 1: cannot read the score '2.5'"},
         Mistake{"--scores '1;-2' --units 3", 2, "'-2'"}, Mistake{"--scores '1,,2' --units 3", 2, "''"},
         Mistake{"--scores '18446744073709551616' --units 3", 2, "18446744073709551616"},
-        Mistake{"--scores '18446744073709551615,1' --units 3", 2, "add up to more than"},
+        Mistake{"--scores '18446744073709551615,1' --units 3", 2, "the sum of the scores exceeds"},
         Mistake{"--scores '' --units 3", 2, "--scores"}, Mistake{"--scores 1", 2, "--units is required"},
         Mistake{"--units 1", 2, "--scores is required"},
         Mistake{"--scores 1 --units -1", 2, "--units: '-1' is not"},

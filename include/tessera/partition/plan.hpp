@@ -62,7 +62,7 @@ class PlanWeights {
 
   /// False without weights.
   explicit operator bool() const noexcept { return static_cast<bool>(at_); }
-  /// Number of weights of a range; empty for a function.
+  /// The number of weights, if they were given as a range; `nullopt` if they were given as a function.
   [[nodiscard]] std::optional<std::int64_t> size() const noexcept { return size_; }
   [[nodiscard]] double operator()(std::int64_t index) const { return at_(index); }
 

@@ -413,7 +413,7 @@ class _Responses:
 def _differs(name: str) -> UsageError:
     return UsageError(
         f"the variable '{name}' has a value for each response, but covariates are the same for all: fit each response "
-        "by itself, as by GAM; weights= and offsets= may differ"
+        "separately, as by GAM; weights= and offsets= may differ"
     )
 
 

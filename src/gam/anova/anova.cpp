@@ -49,17 +49,18 @@ void require_same_rows(std::span<const Model> models) {
     const FittedModel& model = models[i].fitted();
     if (model.response_fingerprint.empty() || std::isnan(model.edf1_total))
       throw base::input_error(
-          "{}: lacks the fingerprint of its rows, because an earlier "
-          "tessera-fit wrote it: fit the model again",
+          "{}: the model has no fingerprint of its rows, because an earlier version of tessera-fit wrote it: "
+          "fit the model again",
           name_of(model, i));
     if (model.rows != first.rows)
       throw base::input_error(
-          "{}: has {} complete rows, but {} has {}: compare models that are fitted to the same rows",
+          "{}: the model has {} complete rows, but {} has {}: compare models that are fitted to the same "
+          "rows",
           name_of(model, i), model.rows, name_of(first, 0), first.rows);
     if (model.response_fingerprint != first.response_fingerprint)
       throw base::input_error(
-          "{}: its response differs from that of {}, in values or rows: compare models that are fitted to "
-          "the same rows",
+          "{}: the values or rows of the response differ from the response of {}: compare models that are "
+          "fitted to the same rows",
           name_of(model, i), name_of(first, 0));
   }
 }

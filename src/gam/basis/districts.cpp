@@ -23,12 +23,13 @@ Districts districts_of(std::span<const DistrictEntry> entries,
     for (std::size_t j = 0; j < entry.others.size(); ++j) {
       const auto found = places.find(entry.others[j]);
       if (found == places.end())
-        refuse(i, fmt::format("'{}' has the neighbour '{}', which is not among the districts: add it, or "
-                              "correct the name",
+        refuse(i, fmt::format("'{}' has the neighbour '{}', but this name is not among the districts: add "
+                              "the district, or correct the name",
                               entry.name, entry.others[j]));
       const bool own = found->second == static_cast<int>(i);
       if (entry.values.empty() && own)
-        refuse(i, fmt::format("'{}' is its own neighbour: leave it out of its list", entry.name));
+        refuse(i, fmt::format("'{}' is its own neighbour: remove it from its own list of neighbours",
+                              entry.name));
       rows[i][found->second] = entry.values.empty() ? -1 : entry.values[j];
     }
   }
@@ -39,11 +40,12 @@ Districts districts_of(std::span<const DistrictEntry> entries,
       const auto& other = rows[static_cast<std::size_t>(column)];
       const auto back = other.find(row);
       if (column != row && (back == other.end() ? 0 : back->second) != value)
-        refuse(i, fmt::format("{} '{}' and '{}' differs between the two directions: {}",
+        refuse(i, fmt::format("{} '{}' and '{}' differs in the two directions: {}",
                               entries[i].values.empty() ? "the boundary between" : "the penalty of",
                               entries[i].name, out.names[static_cast<std::size_t>(column)],
-                              entries[i].values.empty() ? "name each as the other's neighbour"
-                                                        : "make it symmetric"));
+                              entries[i].values.empty()
+                                  ? "list each district as a neighbour of the other district"
+                                  : "make the penalty symmetric"));
       if (value != 0) out.penalty.push_back({row, column, value});
     }
   }

@@ -26,8 +26,9 @@ void MarginData::require_distinct(std::int64_t needed, std::int64_t available) c
 
 void MarginData::require_knots(int all, bool or_limits) const {
   if (static_cast<int>(supplied.size()) != all)
-    throw base::usage_error("{}: {} knots are supplied for '{}', but k = {} needs {}{}: supply that many",
-                            label, supplied.size(), variable, k, or_limits ? "2 limits or " : "", all);
+    throw base::usage_error(
+        "{}: {} knots are supplied for '{}', but k = {} needs {}{} knots: supply this number of knots", label,
+        supplied.size(), variable, k, or_limits ? "2 limits or " : "", all);
   // Cells are intervals between knots, and must not be empty.
   if (std::adjacent_find(supplied.begin(), supplied.end(), std::greater_equal<>()) != supplied.end())
     throw base::usage_error("{}: two knots of '{}' are equal: supply distinct knots", label, variable);

@@ -36,8 +36,9 @@ int null_dimension_of(const Matrix& penalty, const std::string& label) {
     throw base::input_error("{}: no two districts are neighbours: write bs=\"re\" for districts without them",
                             label);
   if (values.front() < -zero * values.back())
-    throw base::input_error("{}: the penalty has the eigenvalue {:.3g}: give one without negative ones",
-                            label, values.front());
+    throw base::input_error(
+        "{}: the penalty has the negative eigenvalue {:.3g}: give a positive semidefinite penalty", label,
+        values.front());
   return static_cast<int>(
       std::ranges::count_if(values, [&](double value) { return value <= zero * values.back(); }));
 }
@@ -55,11 +56,11 @@ Basis mrf_basis(const MarginData& data) {
   const int free = null_dimension_of(basis.penalty, data.label);
   const int size = data.k == 0 ? data.levels : data.k;
   if (size > data.levels)
-    throw base::input_error("{}: k = {} is too large: there are {} districts", data.label, size, data.levels);
+    throw base::input_error("{}: k = {} is too large: give at most the number of districts, {}", data.label,
+                            size, data.levels);
   if (size <= free)
     throw base::input_error(
-        "{}: k = {} is too small: take at least {}, as {} function{} of the districts {} no "
-        "penalty",
+        "{}: k = {} is too small: give at least {}, because {} function{} of the districts {} no penalty",
         data.label, size, free + 1, free, free == 1 ? "" : "s", free == 1 ? "has" : "have");
   basis.rank = size - free;
   if (size == data.levels) {

@@ -21,10 +21,9 @@ struct Mrf {
   static std::optional<OptionFault> settle(BasisOptions& options) {
     ignore_orders(options, 0, name);
     if (!options.districts_file.empty() || !options.districts.empty()) return std::nullopt;
-    return OptionFault{
-        "xt",
-        "bs=\"mrf\" needs neighbours: write xt=\"FILE\", of neighbours, polygons or a penalty, or "
-        "xt=list(nb=list(a=c(\"b\"), …))"};
+    return OptionFault{"xt",
+                       "bs=\"mrf\" needs neighbours: write xt=\"FILE\" for a file of neighbours, polygons or "
+                       "a penalty, or write xt=list(nb=list(a=c(\"b\"), …))"};
   }
   /// Without k, `coefficients` is 0: the formula does not give the number of districts.
   static BasisSize size(const BasisOptions& options) { return {.coefficients = options.k, .free = 1}; }

@@ -72,8 +72,8 @@ struct Tp {
       const double usual = (dimensions + 3) / 2;
       if (order != 0)
         options.ignored.push_back(fmt::format(
-            "m={} has no effect: bs=\"{}\" of {} variable{} needs an order above {}/2, and takes {}", order,
-            basis, dimensions, dimensions == 1 ? "" : "s", dimensions, usual));
+            "m={} has no effect: bs=\"{}\" of {} variable{} needs an order above {}/2, and uses the order {}",
+            order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions, usual));
       order = usual;
     }
     if (order != std::floor(order) || order > most)

@@ -23,7 +23,7 @@ Column column_of(const Predictions& answer, std::size_t index) {
   const std::size_t computed = answer.columns.size();
   if (index < computed) return {answer.columns[index].name, &answer.columns[index].values, nullptr};
   if (index - computed >= answer.kept.size())
-    refuse(fmt::format("the answer has no column {}: it has {}, counted from 0", index,
+    refuse(fmt::format("column index {} is out of range: the answer has {} columns, counted from 0", index,
                        computed + answer.kept.size()));
   const Table::Column& kept = answer.kept[index - computed];
   return {kept.name, std::get_if<std::vector<double>>(&kept.values), std::get_if<Factor>(&kept.values)};
@@ -31,12 +31,14 @@ Column column_of(const Predictions& answer, std::size_t index) {
 
 const std::vector<double>& numbers_of(const Column& column) {
   if (column.numbers == nullptr)
-    refuse(fmt::format("the column '{}' is a factor, not numeric: take its codes", column.name));
+    refuse(
+        fmt::format("the column '{}' is a factor, not numeric: read the codes of the factor", column.name));
   return *column.numbers;
 }
 const Factor& factor_of(const Column& column) {
   if (column.factor == nullptr)
-    refuse(fmt::format("the column '{}' is numeric, not a factor: take its numbers", column.name));
+    refuse(
+        fmt::format("the column '{}' is numeric, not a factor: read the numbers of the column", column.name));
   return *column.factor;
 }
 
@@ -119,8 +121,9 @@ int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t lev
     const c::Column column = c::column_of(*of, index);
     const std::vector<std::string>& levels = c::factor_of(column).levels;
     if (level >= levels.size())
-      c::refuse(fmt::format("the column '{}' has no level {}: it has {}, counted from 0", column.name, level,
-                            levels.size()));
+      c::refuse(
+          fmt::format("the column '{}' has no level with index {}: the column has {} levels, counted from 0",
+                      column.name, level, levels.size()));
     c::give(levels[level], text);
   });
 }
@@ -130,8 +133,8 @@ int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const cha
     c::require(text, "text");
     const auto of = c::table_of(answer);
     if (index >= of->remarks.size())
-      c::refuse(
-          fmt::format("the answer has no remark {}: it has {}, counted from 0", index, of->remarks.size()));
+      c::refuse(fmt::format("remark index {} is out of range: the answer has {} remarks, counted from 0",
+                            index, of->remarks.size()));
     c::give(of->remarks[index], text);
   });
 }

@@ -175,7 +175,7 @@ std::optional<mpi::Communicator> Call::take_communicator() {
   const auto handle = base::parse_number<MPI_Fint>(given->value);
   if (!handle)
     refuse(fmt::format(
-        "comm '{}': it is not a handle of a communicator: give the number that MPI_Comm_c2f returns",
+        "comm '{}' is not the handle of a communicator: give the number that MPI_Comm_c2f returns",
         given->value));
   int initialised = 0;
   MPI_Initialized(&initialised);
@@ -184,7 +184,7 @@ std::optional<mpi::Communicator> Call::take_communicator() {
   mpi::watch_exits(false);  // the host program decides how the process ends
   return mpi::Communicator::duplicate_of(MPI_Comm_f2c(*handle));
 #else
-  refuse("comm is given, but this library is built without MPI: leave comm out");
+  refuse("comm is given, but this library is built without MPI: remove comm");
 #endif
 }
 

@@ -147,7 +147,7 @@ CallInProgress::CallInProgress() {
   base::require_stack(base::kib_of_a_call, "the library");
   if (calls.fetch_add(1) >= 0) return;
   calls.fetch_sub(1);
-  refuse("the library is being shut down: wait for tessera_gam_shutdown");
+  refuse("the library is shutting down: call again after tessera_gam_shutdown has returned");
 }
 CallInProgress::~CallInProgress() {
   calls.fetch_sub(1);
@@ -158,30 +158,31 @@ void refuse(const std::string& why) {
 }
 
 void require(const void* argument, const char* name) {
-  if (argument == nullptr) refuse(fmt::format("{} is null", name));
+  if (argument == nullptr) refuse(fmt::format("{} is null: give a valid pointer", name));
 }
 
 void require_possible(std::size_t count, const char* name) {
   if (!is_possible(count))
-    refuse(fmt::format("{} has {} elements, more than memory can hold: give the number of elements", name,
-                       count));
+    refuse(
+        fmt::format("{} has {} elements, which is more than memory can hold: correct the number of elements",
+                    name, count));
 }
 
 void require_count(std::size_t count, std::size_t needed, const char* name) {
-  if (count != needed) refuse(fmt::format("{} has {} elements: {} are needed", name, count, needed));
+  if (count != needed) refuse(fmt::format("{} has {} elements, but needs {}", name, count, needed));
 }
 
 std::string text_of(const char* text, const char* name) {
   require(text, name);
   std::string own(text);
-  if (!base::is_utf8(own)) refuse(fmt::format("{} is not UTF-8: convert it", name));
+  if (!base::is_utf8(own)) refuse(fmt::format("{} is not valid UTF-8: convert the text to UTF-8", name));
   return own;
 }
 
 void require_form(std::int32_t form, const char** text) {
   require(text, "text");
   if (form != TESSERA_GAM_TEXT && form != TESSERA_GAM_JSON && form != TESSERA_GAM_BOTH)
-    refuse(fmt::format("unknown form {}: give a tessera_gam_form", form));
+    refuse(fmt::format("unknown form {}: give a value of tessera_gam_form", form));
 }
 
 std::string report_in(std::int32_t form, FunctionRef<std::string()> text, FunctionRef<std::string()> json) {
@@ -242,7 +243,8 @@ int tessera_gam_shutdown(void) {
   std::int64_t none = 0;
   if (!c::calls.compare_exchange_strong(none, c::shutting_down)) {
     try {
-      c::refuse("a call is in progress: shut down when all have returned");
+      c::refuse(
+          "a call of the library is in progress: call tessera_gam_shutdown after all calls have returned");
     } catch (...) {
       return c::keep_error("tessera_gam_shutdown", {});
     }

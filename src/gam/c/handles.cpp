@@ -35,7 +35,7 @@ class HandleTable {
   std::uint64_t add(Kind kind, std::shared_ptr<void> object) {
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) {
-      if (slots_.size() > slot_mask) refuse("too many handles are open: close some");
+      if (slots_.size() > slot_mask) refuse("too many handles are open: close unused handles");
       free_.reserve(slots_.size() + 1);  // so that closing allocates nothing
       slots_.push_back({.generation = first_generation_});
       free_.push_back(slots_.size() - 1);
@@ -67,7 +67,7 @@ class HandleTable {
     // The use count cannot rise while the mutex is locked.
     if (slot.object.use_count() > 1)
       refuse(
-          fmt::format("a call in progress uses the {}: change it when the call has returned", name_of(kind)));
+          fmt::format("the {} is in use by another call: wait until this call has returned", name_of(kind)));
     change(slot.object.get());
   }
 
@@ -92,19 +92,21 @@ class HandleTable {
 
   Slot& slot_of(Kind kind, std::uint64_t handle) {
     if (handle == 0)
-      refuse(fmt::format("the handle of the {} is 0: give one that the library returned", name_of(kind)));
+      refuse(
+          fmt::format("the handle of the {} is 0: give a handle that the library returned", name_of(kind)));
     const auto index = static_cast<std::size_t>(handle & slot_mask);
     const auto given = static_cast<std::uint8_t>(handle >> 56);
     if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)
       refuse(fmt::format("the handle is for a {}, but the call needs a handle for a {}", name_of(Kind{given}),
                          name_of(kind)));
     if (given != static_cast<std::uint8_t>(kind) || index >= slots_.size())
-      refuse(fmt::format("{:#x} is not a handle of a {}: give one that the library returned", handle,
+      refuse(fmt::format("{:#x} is not a handle of a {}: give a handle that the library returned", handle,
                          name_of(kind)));
     Slot& slot = slots_[index];
     if (!slot.object || slot.kind != kind || slot.generation != static_cast<std::uint32_t>(handle >> 24))
-      refuse(fmt::format("{:#x} is not an open {}: it was closed, or another copy of the library opened it",
-                         handle, name_of(kind)));
+      refuse(fmt::format(
+          "{:#x} is not an open {}: the handle was closed, or comes from another copy of the library", handle,
+          name_of(kind)));
     return slot;
   }
 

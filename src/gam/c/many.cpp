@@ -43,7 +43,8 @@ NumbersInPlace numbers_of(const tessera_gam_responses& given) {
     case TESSERA_GAM_UINT32: return of(std::uint32_t{});
     case TESSERA_GAM_INT64: return of(std::int64_t{});
     case TESSERA_GAM_UINT64: return of(std::uint64_t{});
-    default: refuse(fmt::format("unknown value_type {}: give a tessera_gam_number", given.value_type));
+    default:
+      refuse(fmt::format("unknown value_type {}: give a value of tessera_gam_number", given.value_type));
   }
 }
 
@@ -87,7 +88,7 @@ ResponseMatrix matrix_of(const tessera_gam_responses& given) {
                                      by_columns};
       return matrix;
     }
-    default: refuse(fmt::format("unknown layout {}: give a tessera_gam_layout", given.layout));
+    default: refuse(fmt::format("unknown layout {}: give a value of tessera_gam_layout", given.layout));
   }
 }
 
@@ -98,8 +99,7 @@ void set_matrix(const tessera_gam_responses& given, std::string& path,
     return;
   }
   if (given.table != 0 || given.values != nullptr || given.name_count > 0)
-    refuse(
-        "responses are given both by a path and in memory: leave out the path, or table, values and names");
+    refuse("responses are given both by path and in memory: set either path, or table, values and names");
   path = given.path;  // any bytes: a path need not be UTF-8
 }
 
@@ -109,7 +109,7 @@ void set_row_values(const tessera_gam_responses* given, const char* name, std::s
   if (given == nullptr) return;
   const tessera_gam_responses beside = read_responses(given, name);
   if (beside.table != 0 || beside.weights != nullptr || beside.offsets != nullptr)
-    refuse(fmt::format("{} must be only a matrix: leave its table, weights and offsets empty", name));
+    refuse(fmt::format("{} must contain only a matrix: set table, weights and offsets to 0", name));
   set_matrix(beside, path, matrix);
 }
 

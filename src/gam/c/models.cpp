@@ -224,7 +224,7 @@ const Named& named(const Named (&all)[count], const char* name) {
   if (found != std::end(all)) return *found;
   std::string known;
   for (const Named& one : all) known.append(known.empty() ? "" : ", ").append(one.name);
-  refuse(fmt::format("a model has no '{}': it has {}", name, known));
+  refuse(fmt::format("a model has no '{}': give one of {}", name, known));
 }
 
 DevianceTest test_of(const std::string& name, const Model& model) {
@@ -316,8 +316,9 @@ int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t ind
     c::require(text, "text");
     std::vector<std::string> all = c::named(c::texts, name).texts(*c::object_of<gam::Model>(model));
     if (index >= all.size())
-      c::refuse(fmt::format("the model has no '{}' of index {}: it has {}, counted from 0", name, index,
-                            all.size()));
+      c::refuse(
+          fmt::format("'{}' of the model has no element {}: the number of elements is {}, counted from 0",
+                      name, index, all.size()));
     c::give(std::move(all[index]), text);
   });
 }

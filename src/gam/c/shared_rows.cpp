@@ -80,10 +80,9 @@ Table shared_rows(Job& job, const Table& mine) {
   const std::vector<std::string> outlines = comm.allgather_text(outline_of(mine));
   const auto other = std::ranges::find_if(outlines, [&](const auto& one) { return one != outlines.front(); });
   if (other != outlines.end())
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("rank {} has the columns {}, and rank 0 has {}: give every rank the same, in one order",
-                    other - outlines.begin(), *other, outlines.front()));
+    throw Error(ErrorCode::usage, fmt::format("rank {} has the columns {}, but rank 0 has {}: give every "
+                                              "rank the same columns in the same order",
+                                              other - outlines.begin(), *other, outlines.front()));
   const std::vector<std::int64_t> rows = comm.allgather(mine.plan.units());
   const auto before = rows.begin() + comm.rank();
   const std::int64_t first = std::accumulate(rows.begin(), before, std::int64_t{0});

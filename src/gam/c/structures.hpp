@@ -52,7 +52,7 @@ template <class Structure>
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   if (std::any_of(bytes + shared, bytes + given->size, [](unsigned char byte) { return byte != 0; }))
     refuse(fmt::format(
-        "{} sets a member that this version of the library does not have: link with a newer one", name));
+        "{} sets a member that this version of the library does not have: link with a newer version", name));
   std::memcpy(&own, given, shared);
   return own;
 }

@@ -25,7 +25,7 @@ namespace {
 Table& in_memory(void* object) {
   Table& table = *static_cast<Table*>(object);
   if (!table.in_files()) return table;
-  refuse("a column cannot be added to a table of a file: make a table in memory");
+  refuse("a column cannot be added to a table that is read from a file: create a table in memory");
 }
 
 /// The number of rows of a table in memory, to validate a column's length before its values are read.
@@ -38,8 +38,8 @@ std::size_t rows_of(std::uint64_t handle) {
 
 void require_rows(const std::string& column, std::size_t count, std::size_t rows) {
   if (count != rows)
-    refuse(
-        fmt::format("the column '{}' has {} rows, but the table has {}: give as many", column, count, rows));
+    refuse(fmt::format("the column '{}' has {} rows, but the table has {} rows: give columns of equal length",
+                       column, count, rows));
 }
 
 LevelOrder order_of(std::int32_t given) {
@@ -58,7 +58,7 @@ void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<cons
   change_unused(Kind::table, handle, [&](void* object) {
     Table& table = in_memory(object);
     if (std::ranges::find(table.columns, column.name, &Table::Column::name) != table.columns.end())
-      refuse(fmt::format("the table has a column '{}' already: give another name", column.name));
+      refuse(fmt::format("the table already has a column '{}': give another name", column.name));
     if (owner) table.owners.push_back(std::move(owner));
     table.columns.push_back(std::move(column));
   });
@@ -93,7 +93,7 @@ int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call, tessera_g
   constexpr const char* function = "tessera_gam_table_open";
   return c::status_of(function, [&] {
     c::require(table, "table");
-    if (rows < 1) c::refuse(fmt::format("a table needs 1 row or more, not {}", rows));
+    if (rows < 1) c::refuse(fmt::format("a table cannot have {} rows: give 1 or more", rows));
     c::require_possible(static_cast<std::size_t>(rows), "the table");
     gam::TableOptions options;
     c::Call given(call);

@@ -50,14 +50,14 @@ std::vector<ResidualColumn> columns_of(ResidualType type, const Family& family) 
     if (type == ResidualType::all) return {residuals.begin(), residuals.end()};
     if (type != ResidualType::deviance && !family.several()->has_level())
       throw base::usage_error(
-          "the file of the family {} has no mean or no deviation, which such residuals need: add mean = "
-          "\"…\" "
-          "and deviation = \"…\", expressions of the predictors, or take residuals of the deviance",
+          "the residuals need a mean and a deviation, but the file of the family {} does not define both: "
+          "add mean = \"…\" and deviation = \"…\" as expressions of the predictors, or use deviance "
+          "residuals",
           family.name());
     if (std::ranges::find(residuals, type, &ResidualColumn::type) == residuals.end())
       throw base::usage_error(
-          "the family {}, with several linear predictors, has residuals of the types deviance, pearson, "
-          "response and all: take predictions of the table for other quantities",
+          "the family {} has only residuals of the types deviance, pearson, response and all: predict the "
+          "table to get other quantities",
           family.name());
   }
   switch (type) {

@@ -64,7 +64,7 @@ bool starts_with_own_data(const CurveValueOptions& /*options*/) {
 
 std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& options) {
   if (options.points != 0 && options.points < 2)
-    throw base::usage_error("a curve has {} point: give two or more", options.points);
+    throw base::usage_error("points is {}: give 2 or more", options.points);
   const std::vector<TestedCurve> all = curves_of(model);
   std::vector<TestedCurve> chosen = all;
   if (options.terms) {
@@ -78,7 +78,8 @@ std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& opt
   }
   if (chosen.empty())
     throw base::usage_error(
-        "the models have no curve: fit again with a smooth of one number, such as s(t, by = lineage)");
+        "the models have no curve: fit again with a smooth of one numeric variable, for example s(t, by = "
+        "lineage)");
   // The common start of all curves, which is 0 in tradeSeq. As in tradeSeq's patternTest and predictSmooth, a
   // curve begins at its own data if the data start later than 1 % of the curve's length.
   const double root = std::ranges::min(all, {}, &TestedCurve::start).start;
@@ -89,8 +90,9 @@ std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& opt
     curve.start = std::max(root, options.start.value_or(from_own ? curve.start : root));
     curve.end = std::min(curve.end, options.end.value_or(curve.end));
     if (!(curve.start < curve.end))
-      throw base::usage_error("{} has no data between start and end: choose others, or leave the curve out",
-                              curve.label());
+      throw base::usage_error(
+          "{} has no data between start and end: change start or end, or remove the curve from terms",
+          curve.label());
   }
   return chosen;
 }
@@ -110,12 +112,14 @@ std::vector<CurvePair> pairs_of(const std::vector<TestedCurve>& curves, CurveTes
       if (of_one_variable && pair.first.variable() != pair.second.variable()) continue;
       for (const TestedCurve* curve : {&pair.first, &pair.second}) {
         if (!curve->has_by())
-          throw base::usage_error("{} has no by variable, and so is not a curve: name two curves in terms",
-                                  curve->label());
+          throw base::usage_error(
+              "{} has no by variable, so the curves cannot be paired: name two curves in terms",
+              curve->label());
       }
       if (pair.first.by() == pair.second.by())
-        throw base::usage_error("{} and {} have the same by variable: name only one of them in terms",
-                                pair.first.label(), pair.second.label());
+        throw base::usage_error(
+            "{} and {} have the same by variable: name only one of the two curves in terms",
+            pair.first.label(), pair.second.label());
       pairs.push_back(pair);
     }
   }
@@ -207,7 +211,7 @@ std::vector<double> common_points(const CurvePair& pair, int count, const CurveT
     if (both.start < both.end) points = spaced_points(both, count);
   }
   if (points.empty())
-    throw base::usage_error("{} has no {} to compare at: choose another start and end", pair.name(),
+    throw base::usage_error("{} has no {}: change start or end", pair.name(),
                             block.kind.starts_with("c") ? "knot between start and end" : "common range");
   return points;
 }
@@ -223,8 +227,8 @@ void require_estimable(const Matrix& contrasts, const std::vector<std::vector<do
       if (std::abs(dot(contrast, change)) >
           rounding * std::sqrt(dot(contrast, contrast) * dot(change, change)))
         throw base::usage_error(
-            "contrasts '{}': number {} is not estimable, because terms of the model share a function: give a "
-            "contrast that does not depend on this function",
+            "contrasts '{}': contrast {} is not estimable, because terms of the model have a function in "
+            "common: give a contrast that does not depend on the common function",
             test, j + 1);
     }
   }
@@ -246,7 +250,8 @@ std::vector<CurveContrasts> given_contrasts(const FittedModel& model,
       }
     }
     if (std::ranges::all_of(matrix.values(), [](double weight) { return weight == 0; }))
-      throw base::usage_error("contrasts '{}': no weight differs from 0: give weights of coefficients", test);
+      throw base::usage_error("contrasts '{}': all weights are 0: give at least one weight other than 0",
+                              test);
     require_estimable(matrix, model.outline.undetermined, test);
     parts.push_back({test, std::move(matrix)});
   }

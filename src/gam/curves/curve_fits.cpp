@@ -95,14 +95,15 @@ std::unique_ptr<CurveFits> fits_of_curves(Job& job, const std::string& path) {
   together(job.comm(), [&] {
     auto file = std::make_unique<StoredResults>(path);
     if (!file->has(ManyDatasets::covariance))
-      throw base::input_error("{}: has no covariances: fit again with covariances", path);
+      throw base::input_error("{}: the file contains no covariances: fit again with covariances", path);
     fits = std::make_unique<FitsInFile>(std::move(file));
   });
   return fits;
 }
 
 std::unique_ptr<CurveFits> fits_of_curves(const ManyResults& results) {
-  if (!results.shared) throw base::usage_error("the results have no covariances: fit with covariances");
+  if (!results.shared)
+    throw base::usage_error("the results contain no covariances: fit again with covariances");
   return std::make_unique<FitsInMemory>(results);
 }
 

@@ -135,7 +135,7 @@ Predictions tests_of_curves(Job& job, const CurveFits& fits, const CurveTestOpti
   const bool is_log = fits.shared().fitted().family.link_name() == "log";
   together(job.comm(), [&] {
     if (options.l2fc != 0 && !is_log)
-      throw base::usage_error("l2fc needs a log link, but the family is {}: leave it out",
+      throw base::usage_error("l2fc needs a log link, but the family is {}: remove l2fc",
                               fits.shared().fitted().family.name());
   });
   const CurveTester tester(curve_contrasts(job, fits.shared(), options), options, is_log);

@@ -43,7 +43,7 @@ Predictions values_of_curves(Job& job, const CurveFits& fits, const CurveValueOp
     if (!(options.interval >= 0 && options.interval < 1))
       throw base::usage_error("interval is {}: give a probability below 1, such as 0.95", options.interval);
     if (options.scaled && options.interval > 0)
-      throw base::usage_error("standard scores have no interval: leave scaled or interval out");
+      throw base::usage_error("scaled values have no interval: remove either scaled or interval");
   });
   const bool with_bounds = options.interval > 0;
   const double factor = with_bounds ? normal_quantile((1 + options.interval) / 2) : 0;

@@ -6,8 +6,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 std::map<std::string, NamedContrasts> named_contrasts(const std::string& text_or_file) {
-  const auto file = files::JsonFile::text_or_file(text_or_file, "contrasts",
-                                                  "contrasts by the name of their test", "correct it");
+  const auto file = files::JsonFile::text_or_file(
+      text_or_file, "contrasts", "contrasts by the name of their test", "correct the contrasts");
   std::map<std::string, NamedContrasts> tests;
   for (const auto& [name, contrasts] : file.root().members()) {
     for (const files::JsonField& contrast : contrasts.elements()) {

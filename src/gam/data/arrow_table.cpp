@@ -46,7 +46,9 @@ Table table_of(Job& job, const std::function<ArrowBatches()>& take, const ArrowO
   together(comm, [&] {
     const std::int64_t rows = job.local_range(table.plan).size();
     if (columns->rows() != rows)
-      refuse_arrow(ErrorCode::usage, "rank {} has {} of its {} rows, but the job's plan gives it {}",
+      refuse_arrow(ErrorCode::usage,
+                   "rank {} has {} of {} rows, but the plan of the job needs {} rows on this rank: give each "
+                   "rank the rows of the plan",
                    comm.rank(), columns->rows(), table.plan.units(), rows);
     columns->set_levels(std::move(levels), team);
   });

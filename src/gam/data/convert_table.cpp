@@ -68,13 +68,13 @@ class Converter {
 
   void tell_left_out(std::int64_t nameless) const {
     if (nameless > 0)
-      conversion_.tell(fmt::format("{} without a name left out", base::pluralised(nameless, "column")));
+      conversion_.tell(fmt::format("left out: {} without a name", base::pluralised(nameless, "column")));
     constexpr std::size_t most_lines = 20;
     std::size_t told = 0;
     const std::map<std::string, std::string> left_out = table_->left_out();
     for (const auto& [name, why] : left_out) {
       if (told++ == most_lines) {
-        conversion_.tell(fmt::format("left out: {} more; name one as a column to see why",
+        conversion_.tell(fmt::format("left out: {} more; to see the reason, name the object as a column",
                                      base::pluralised(left_out.size() - most_lines, "object")));
         return;
       }

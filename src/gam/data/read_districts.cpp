@@ -4,6 +4,7 @@
 #include "base/errors.hpp"
 #include "base/message.hpp"
 #include "base/number.hpp"
+#include "base/pluralised.hpp"
 #include "base/text.hpp"
 #include "files/input_file.hpp"
 #include "files/json_file.hpp"
@@ -70,7 +71,7 @@ class Polygons {
     auto name = properties ? properties->find(variable) : std::nullopt;
     if (!name) name = feature.find("id");
     if (!name)
-      feature.refuse(fmt::format("has neither a property '{}' nor an id, to name its district", variable));
+      feature.refuse(fmt::format("has no name of its district: add a property '{}' or an id", variable));
     const std::string text = district_name(*name);
     const auto [found, is_new] = places_.emplace(text, static_cast<int>(names_.size()));
     if (is_new) names_.push_back(text);
@@ -84,7 +85,7 @@ class Polygons {
       std::array<double, 2> last{};
       const std::vector<JsonField> positions = ring.elements();
       if (positions.size() < least)
-        ring.refuse("has fewer than 4 vertices, with the first one again at its end");
+        ring.refuse("has fewer than 4 vertices, counting the first vertex again at the end");
       for (std::size_t i = 0; i < positions.size(); ++i) {
         const std::vector<double> numbers = positions[i].numbers();
         if (numbers.size() < 2) positions[i].refuse("has fewer than 2 numbers");
@@ -143,9 +144,9 @@ std::vector<TextLine> lines_of_csv(const std::string& path) {
       const std::size_t count = line.fields.size();
       if ((count != 2 && count != 3) || count != lines.front().fields.size())
         throw base::input_error(
-            "{}, line {}: it has {} fields: give two, a pair of neighbours, or three, the "
-            "row, column and value of an element of a penalty, in every line",
-            path, line.number, count);
+            "{}, line {}: the line has {}: give two fields (a pair of neighbours) in every line, or "
+            "three (row, column and value of an element of a penalty)",
+            path, line.number, base::pluralised(count, "field"));
     }
   } catch (const CsvFault& fault) {
     throw base::input_error("{}, line {}: {}", path, reader.line(), fault.reason);
@@ -166,7 +167,7 @@ bool has_header(const std::vector<TextLine>& lines) {
 Districts districts_of_csv(const std::string& path) {
   std::vector<TextLine> lines = lines_of_csv(path);
   if (!lines.empty() && has_header(lines)) lines.erase(lines.begin());
-  if (lines.empty()) throw base::input_error("{}: it has no districts: give pairs of neighbours", path);
+  if (lines.empty()) throw base::input_error("{}: the file has no districts: give pairs of neighbours", path);
   std::vector<DistrictEntry> entries;
   std::vector<std::int64_t> numbers;  // line of each district's first occurrence
   std::map<std::string, std::size_t> places;

@@ -38,7 +38,7 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
   if (source.expected) {
     together(workers.comm, [&] {
       if (workers.comm.rank() == 0 && table->opened() != source.expected)
-        throw base::input_error("{}: was replaced or written to while the job started: start it again",
+        throw base::input_error("{}: was replaced or written to while the job started: start the job again",
                                 source.name);
     });
   }

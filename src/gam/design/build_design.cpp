@@ -291,8 +291,8 @@ class Drafter {
     part_large_effects();
     if (setup_rows_.is_own_sample())
       draft_.note = fmt::format(
-          "bases of thin plate splines: the sample of {} rows differs from mgcv's bam, as R's sample() "
-          "changes above 1e7 rows",
+          "thin plate splines: the bases use a sample of {} rows, but not the sample of mgcv's bam, because "
+          "R's sample() changes its algorithm above 1e7 rows",
           setup_rows_.count());
     return std::move(draft_);
   }
@@ -364,8 +364,8 @@ class Drafter {
     draft.least_varying = least_varying;
     draft.sp = spec.sp;
     if (!spec.point.empty() && !draft.constrained)
-      throw base::usage_error("{}: pc: this smooth has no constraint to place at a point; leave pc out",
-                              spec.label);
+      throw base::usage_error(
+          "{}: pc: this smooth has no sum-to-zero constraint that pc can replace: leave pc out", spec.label);
     if (!spec.point.empty()) draft.point = columns_at(margins, spec.point);
     if (spec.fixed) remove_penalties(draft);
 
@@ -731,8 +731,10 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
 void give_sp(std::span<const double> sp, CoefBlock& block) {
   if (sp.size() != block.penalty->count())
     throw base::usage_error(
-        "{}: sp= has {} value{}, but it has {} smoothing parameter{}: give one value for each", block.label,
-        sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(), block.penalty->count() == 1 ? "" : "s");
+        "{}: sp= has {} value{}, but the smooth has {} smoothing parameter{}: give one value per smoothing "
+        "parameter",
+        block.label, sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(),
+        block.penalty->count() == 1 ? "" : "s");
   for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : base::log(one));
 }
 
@@ -811,8 +813,8 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   // Penalties allow more coefficients than rows, as long as the rows determine the unpenalised ones.
   if (design.coef_size > rows && design.null_space() >= rows) {
     throw base::input_error(
-        "the model has {} coefficients, {} of them without a penalty, but only {} complete rows: reduce k or "
-        "the terms",
+        "the model has {} coefficients, {} of them unpenalised, but the table has only {} complete rows: "
+        "reduce k, or leave out terms",
         design.coef_size, design.null_space(), rows);
   }
   return design;

@@ -363,8 +363,7 @@ int Design::add_term(std::vector<Component> components) {
     // This also limits the coefficients, because a spline has at least three.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw base::input_error(
-          "a term of the formula is a product of more than 9 splines, which has too many coefficients to be "
-          "fitted: split it");
+          "a term of the formula is a product of more than 9 splines, too many to fit: split the term");
     term.nonzeros *= component.nonzeros();
     if (raw_size + size > std::numeric_limits<int>::max()) {
       throw base::input_error("the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");
@@ -472,7 +471,9 @@ Design reindexed(Design design, const Frame& frame) {
     const int index = frame.index_of(wanted.name);
     if (variables[at(index)].factor != wanted.factor || variables[at(index)].levels != wanted.levels) {
       throw base::input_error(
-          "'{}' is {} in the model, but not in the data: use the types of the fit's table", wanted.name,
+          "'{}' is {} in the model, but has another type or other levels in the data: use the types and "
+          "levels of the table of the fit",
+          wanted.name,
           wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number");
     }
     return index;

@@ -34,8 +34,8 @@ class NumbersLeft {
   [[nodiscard]] Matrix matrix(const JsonField& field, int rows, int cols) {
     const std::int64_t count = std::int64_t{rows} * cols;
     if (count > left_)
-      field.refuse(
-          fmt::format("has {} x {} numbers, more than the coefficients of this model need", rows, cols));
+      field.refuse(fmt::format(
+          "has {} x {} numbers, more than a model with this number of coefficients needs", rows, cols));
     left_ -= count;
     return {rows, cols};
   }
@@ -141,7 +141,8 @@ std::vector<double> breaks_from(const JsonField& field, bool uniform) {
   for (std::size_t i = 1; i < breaks.size(); ++i) {
     const double width = breaks[i] - breaks[i - 1];
     if (!usable_width(width) || !usable_width(mean))
-      field.refuse(fmt::format("does not ascend by a usable step from element {} to the next", i - 1));
+      field.refuse(fmt::format(
+          "does not increase by a positive, finite step from element {} to the next element", i - 1));
     if (uniform && std::abs(width - mean) > 1e-6 * mean + 1e-14 * largest)
       field.refuse(fmt::format("is not equally spaced at element {}", i));
   }
@@ -211,7 +212,7 @@ Component isotropic_from(const JsonField& field, int coefficients) {
   IsotropicColumns columns;
   const JsonField function = field.at("function");
   const auto* const kind = std::ranges::find(radial_names, function.text());
-  if (kind == radial_names.end()) function.refuse("is not a known function of a distance");
+  if (kind == radial_names.end()) function.refuse("is not the name of a known radial function");
   columns.function = {static_cast<RadialKind>(kind - radial_names.begin()),
                       field.at("power").whole(0, most_power), field.at("scale").number(),
                       field.at("exponent").number()};
@@ -470,8 +471,8 @@ int variable_from(const JsonField& name, const Design& design, bool number) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// A spline if it has a margin, dense with radial or isotropic columns, otherwise of the type of its
-/// variable.
+/// A component of a term. Its JSON tells the kind: with `margin` a spline, with `radial` or `isotropic` a
+/// dense basis, otherwise the numbers or the levels of its variable.
 Component component_from(const JsonField& field, const Design& design, int coefficients) {
   const auto margin = field.find("margin");
   const auto radial = field.find("radial");
@@ -503,7 +504,7 @@ DesignVariable variable_from(const JsonField& field) {
   if (const auto levels = field.find("levels")) {
     variable.factor = true;
     variable.levels = levels->texts();
-    if (variable.levels.empty()) levels->refuse("has no level");
+    if (variable.levels.empty()) levels->refuse("has no levels");
   }
   if (const auto ordered = field.find("ordered")) variable.ordered = ordered->truth();
   return variable;
@@ -551,7 +552,7 @@ Design design_from_json(const JsonField& field, int coefficients) {
     for (std::size_t t = 0; t < each.size(); ++t) {
       design.terms[t].predictor = each[t].whole(0, coefficients);
       if (t > 0 && design.terms[t].predictor < design.terms[t - 1].predictor)
-        each[t].refuse("is less than the predictor of the term before");
+        each[t].refuse("is less than the linear predictor of the previous term");
     }
   }
   if (const auto readers = field.find("readers")) {

@@ -26,7 +26,8 @@ void check_penalty(const MarginData& data, const Basis& basis) {
   const double size = largest(basis.penalty.values());
   if (size < large && size > 1 / large) return;
   throw base::input_error(
-      "{}: the penalty of '{}' overflows, since its values are from {:g} to {:g}: rescale the variable",
+      "{}: the penalty of '{}' overflows, because the variable ranges from {:g} to {:g}: rescale the "
+      "variable",
       data.label, data.variable, data.min, data.max);
 }
 
@@ -58,7 +59,8 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
   }
   if (out.rows() < spec.k)
     throw base::usage_error(
-        "{}: {} points are supplied as knots, but k = {} needs at least {}: supply more, or take a smaller k",
+        "{}: {} points are supplied as knots, but k = {} needs at least {} points: supply more points, or "
+        "take a smaller k",
         label, out.rows(), spec.k, spec.k);
   return out;
 }
@@ -70,18 +72,18 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
     throw base::usage_error("knots '{}': {}: {}", text, why, cure);
   };
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) refuse_text("it has no '='");
+  if (equals == std::string_view::npos) refuse_text("the text has no '='");
   std::pair<std::string, std::vector<double>> knots{std::string(base::trimmed(text.substr(0, equals))), {}};
-  if (knots.first.empty()) refuse_text("it has no variable before '='");
+  if (knots.first.empty()) refuse_text("the name of the variable before '=' is missing");
   for (const std::string_view part : base::split(text.substr(equals + 1), ',')) {
     const std::string_view number = base::trimmed(part);
     const auto value = base::parse_number<double>(number);
     if (!value || !std::isfinite(*value)) refuse_text(fmt::format("'{}' is not a number", number));
     knots.second.push_back(*value);
   }
-  if (knots.second.size() < 2) refuse_text("it has only one value", "give two or more");
+  if (knots.second.size() < 2) refuse_text("the text has only one value", "give two or more values");
   if (std::ranges::all_of(knots.second, [&](double one) { return one == knots.second.front(); }))
-    refuse_text("all its values are equal", "give two or more different ones");
+    refuse_text("all values are equal", "give at least two distinct values");
   return knots;
 }
 

@@ -60,8 +60,9 @@ class TermMaker {
     for (const std::string& level : variable.levels) {
       if (std::ranges::find(names, level) == names.end())
         throw base::input_error(
-            "{}: '{}' has the level '{}', which is not among the {} districts{}{}: add it there", label,
-            variable.name, level, names.size(), margin.districts_file.empty() ? "" : " of ",
+            "{}: '{}' has the level '{}', but this level is not among the {} districts{}{}: add the level to "
+            "the districts",
+            label, variable.name, level, names.size(), margin.districts_file.empty() ? "" : " of ",
             margin.districts_file);
     }
     for (const std::string& name : names) {
@@ -79,18 +80,18 @@ class TermMaker {
     });
     if (factors.empty())
       throw base::input_error(
-          "{}: bs=\"{}\" needs a factor, but all its variables are numbers: write factor() around the one "
-          "with levels",
+          "{}: bs=\"{}\" needs a factor, but all its variables are numbers: write factor() around the "
+          "variable with levels",
           smooth.label, smooth.sum_to_zero ? "sz" : "fs");
     if (numbers.empty())
       throw base::input_error(
-          "{}: bs=\"{}\" needs a number, but all its variables are factors: write bs=\"re\", or, if one "
-          "has numbers in quotes, name it by the option numeric",
+          "{}: bs=\"{}\" needs a number, but all its variables are factors: write bs=\"re\", or, if a "
+          "variable has numbers in quotes, name the variable in the option numeric",
           smooth.label, smooth.sum_to_zero ? "sz" : "fs");
     if (factors.size() > 1 && !smooth.sum_to_zero)
       throw base::input_error(
-          "{}: bs=\"fs\" takes one factor, but {} and {} are both factors: write bs=\"sz\", or, if one has "
-          "numbers in quotes, name it by the option numeric",
+          "{}: bs=\"fs\" takes one factor, but {} and {} are both factors: write bs=\"sz\", or, if a "
+          "variable has numbers in quotes, name the variable in the option numeric",
           smooth.label, factors[0].text, factors[1].text);
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());

@@ -96,7 +96,7 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     const auto lower = cholesky(products);
     if (!lower)
       throw base::input_error(
-          "{}: the functions of its curves are linearly dependent over the rows: take a smaller k", label);
+          "{}: its basis functions are linearly dependent in the rows of the table: take a smaller k", label);
     inverse = without_root(inverse, *lower, scale);
     Matrix step = transpose(*lower);
     for (int j = 0; j < size; ++j) {
@@ -118,7 +118,7 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     const int from = basis.rank - 1 - j;
     const double own = eigen.values[at(from)];
     if (!(own > 0))
-      throw base::input_error("{}: the penalty of its curves is lost in rounding: take a smaller k", label);
+      throw base::input_error("{}: its penalty is numerically singular: take a smaller k", label);
     sum += 1 / own;
     add_multiple(change.column(j), 1 / std::sqrt(own), directions.column(from));
   }
@@ -151,7 +151,8 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
       std::ranges::copy(eigen.vectors.column(from), change.column(j).begin());
       const double own = eigen.values[at(from)];
       if (!(own > 0))
-        throw base::input_error("{}: the penalty of a margin is lost in rounding: take a smaller k", label);
+        throw base::input_error("{}: the penalty of a margin is numerically singular: take a smaller k",
+                                label);
       scale_column(change, j, 1 / std::sqrt(own));
     }
     if (free > 0) assign(change, 0, rank, vectors);
@@ -164,7 +165,8 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
     const double own = j < rank ? square : products(j, j);
     if (!(own > 0))
       throw base::input_error(
-          "{}: one of its functions is zero in every row: take a smaller k, or leave the term out", label);
+          "{}: one of its basis functions is zero in every row: take a smaller k, or leave the term out",
+          label);
     scale_column(change, j, 1 / std::sqrt(own));
   }
 

@@ -48,12 +48,13 @@ ParametricPenalties parametric_penalties(const std::string& text_or_file) {
       } else if (name == "sp") {
         penalty.sp = value.numbers();
       } else {
-        value.refuse("is not known: give S, rank and sp");
+        value.refuse("is not a member of a penalty: give S, rank or sp");
       }
     }
-    if (penalty.matrices.empty()) field.refuse("has no matrices S");
+    if (penalty.matrices.empty()) field.refuse("lacks the member S: give the penalty matrices as S");
     if (!penalty.ranks.empty() && penalty.ranks.size() != penalty.matrices.size())
-      field.at("rank").refuse(fmt::format("needs one for each of {} matrices", penalty.matrices.size()));
+      field.at("rank").refuse(
+          fmt::format("needs one number for each of {} matrices", penalty.matrices.size()));
   }
   return out;
 }
@@ -79,25 +80,29 @@ std::string text_of(const ParametricPenalties& penalties) {
 
 Penalty penalty_of(const ParametricPenalty& given, const std::string& label, int size) {
   if (given.matrices.size() > most_general_penalties)
-    throw base::usage_error("para-pen: '{}' has {} penalties, more than the {} that can be estimated", label,
-                            given.matrices.size(), most_general_penalties);
+    throw base::usage_error(
+        "para-pen: '{}' has {} penalties, more than the maximum of {}: give fewer penalties", label,
+        given.matrices.size(), most_general_penalties);
   for (std::size_t j = 0; j < given.matrices.size(); ++j) {
     const Matrix& matrix = given.matrices[j];
     const auto refuse = [&](const std::string& why) {
       throw base::usage_error("para-pen: matrix {} of '{}' {}", j + 1, label, why);
     };
     if (matrix.rows() != size || matrix.cols() != size)
-      refuse(fmt::format("is {} x {}, but the term has {} coefficient{}: give a row and a column for each",
-                         matrix.rows(), matrix.cols(), size, size == 1 ? "" : "s"));
-    if (matrix != transpose(matrix)) refuse("is not symmetric: make it so");
+      refuse(fmt::format(
+          "is {} x {}, but the term has {} coefficient{}: give one row and one column per coefficient",
+          matrix.rows(), matrix.cols(), size, size == 1 ? "" : "s"));
+    if (matrix != transpose(matrix)) refuse("is not symmetric: give a symmetric matrix");
     const std::vector<double> values = symmetric_eigen(matrix).values;
     const double zero = rank_tolerance * values.back();
-    if (!(values.back() > 0)) refuse("penalises nothing: leave it out");
+    if (!(values.back() > 0)) refuse("penalises nothing: leave the matrix out");
     if (values.front() < -zero)
-      refuse(fmt::format("has the eigenvalue {:.3g}: give one without negative ones", values.front()));
+      refuse(fmt::format("has the negative eigenvalue {:.3g}: give a positive semidefinite matrix",
+                         values.front()));
     const auto rank = std::ranges::count_if(values, [&](double value) { return value > zero; });
     if (!given.ranks.empty() && given.ranks[j] != rank)
-      refuse(fmt::format("has the rank {}, not {}: correct it, or leave it out", rank, given.ranks[j]));
+      refuse(fmt::format("has the rank {}, not {}: correct the rank, or leave the rank out", rank,
+                         given.ranks[j]));
   }
   Penalty penalty{
       .matrices = given.matrices, .eigenvalues = {}, .labels = {}, .set_ranks = {}, .null_space = {}};

@@ -190,8 +190,9 @@ class SideConditions {
     const PivotedQr qr = unexplained_part(indices, own_indices);
     const int explained = explained_by_mean(qr.r, explained_tolerance * std::sqrt(square) * column_unit(own));
     if (explained == own.coef_size) {
-      throw base::input_error("{} adds nothing to the model, since it is contained in {}: leave it out",
-                              own.label, labels(nested.before));
+      throw base::input_error(
+          "the smooth {} adds nothing to the model, because {} contains it: leave the smooth out", own.label,
+          labels(nested.before));
     }
     std::vector<int>& gone = dropped_[at(nested.block)];
     gone.assign(qr.pivots.end() - explained, qr.pivots.end());
@@ -299,8 +300,8 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   }
   if (matrices.empty() && !penalty.matrices.empty()) {
     throw base::input_error(
-        "no penalty is left of {} after the side conditions for the smooths that it contains: give it a "
-        "larger k, or leave it out",
+        "the penalty of {} becomes zero by the side conditions for the smooths that it contains: give a "
+        "larger k, or leave this smooth out",
         block.label);
   }
   if (matrices.size() > most_general_penalties)

@@ -297,7 +297,7 @@ SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full, std::sp
   const auto penalised = std::ranges::count_if(spaces, [](const ProductSpace& one) { return !one.free; });
   if (penalised == 0)
     throw base::input_error(
-        "{} has no penalty, since ord leaves only products without one: give ord other orders", label);
+        "{} has no penalty, because ord keeps only unpenalised products: add another order to ord", label);
   if (penalised > most_penalties)
     throw base::input_error(
         "{} has {} smoothing parameters, more than the {} that can be estimated: write full=FALSE, or take "
@@ -453,7 +453,7 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   const int size = static_cast<int>(means.size());
   const double length = std::sqrt(dot(means, means));
   if (!(length > 0)) {
-    throw base::input_error("{}: it is zero in every row: check its by= variable", label);
+    throw base::input_error("{}: the smooth is zero in every row: check its by= variable", label);
   }
   Matrix column(size, 1);
   for (int i = 0; i < size; ++i) column(i, 0) = means[at(i)];

@@ -22,7 +22,8 @@ struct CensoredLocation : UsualLink<Link::identity> {
 
   static constexpr int parameter_count = 1;
   static constexpr int shown_count = 1;
-  static constexpr char at_limit[] = "the model may fit the uncensored rows exactly, or none is there";
+  static constexpr char at_limit[] =
+      "the model may fit the uncensored rows exactly, or every row is censored";
   static const char* parameter_name(int) { return "sigma"; }
   static double first_working(int) { return 0; }
   static double working(int, double value) { return log(value); }

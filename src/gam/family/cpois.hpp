@@ -27,7 +27,7 @@ struct Cpois : UsualLink<Link::log> {
       return "must have limits that are not whole numbers, such as 2.5 for 3 or more";
     if (y.upper() == floor(y.upper()) && y.upper() < std::numeric_limits<double>::infinity())
       return "must have limits that are not whole numbers, such as 2.5 for 2 or less";
-    return up_to(y) > below(y) ? nullptr : "must have limits with a count between them";
+    return up_to(y) > below(y) ? nullptr : "must have limits with a whole number between them";
   }
   template <FormulaNumber T>
   static T first_mean(const T& y, const Same<T>&) {

@@ -193,10 +193,11 @@ std::size_t parameter_count_with([[maybe_unused]] const GivenArguments& given) {
     if (!given.classes && given.theta.empty())
       throw base::usage_error("{0}: the number of classes is missing: write {0}(R=4)", F::name);
     if (!(classes >= F::least_classes && classes <= F::most_classes && classes == std::floor(classes)))
-      throw base::usage_error("{}: R is {:g}: give the number of classes, from {} to {}; two are binomial",
-                              F::name, classes, F::least_classes, F::most_classes);
+      throw base::usage_error(
+          "{}: R is {:g}: give the number of classes, from {} to {}; for two classes, use binomial", F::name,
+          classes, F::least_classes, F::most_classes);
     if (!given.theta.empty() && static_cast<double>(given.theta.size()) != classes - 2)
-      throw base::usage_error("{}: theta has {} numbers, but {:g} classes need {:g}: leave R or theta out",
+      throw base::usage_error("{}: theta has {} numbers, but {:g} classes need {:g}: leave out R or theta",
                               F::name, given.theta.size(), classes, classes - 2);
     return static_cast<std::size_t>(classes) - 1;
   } else {
@@ -373,7 +374,7 @@ Family chosen_family(const std::string& text) {
   const auto no_family = [&] {
     refuse(fmt::format(" is not {}: write @FILE for a custom family", base::list_text(family_names(), "or")));
   };
-  if (!quantile_families(text).empty()) refuse(": a fit has one quantile: fit each of them by itself");
+  if (!quantile_families(text).empty()) refuse(": a fit has only one quantile: fit each quantile separately");
   if (written && !known) {
     if (const auto near = nearest_to(in_small_letters(written->name)))
       refuse(fmt::format(" is not available: {}", *near));
@@ -388,7 +389,7 @@ Family chosen_family(const std::string& text) {
     const auto names = family.link_names();
     const std::string name = in_small_letters(family.name());
     if (!linked)
-      refuse(fmt::format(": the link of {} is {}: write {}, or @FILE for a custom family", name,
+      refuse(fmt::format(": {} needs the link {}: write {}, or @FILE for a custom family", name,
                          base::list_text({names.begin(), names.end()}, "or"), name));
     family = *linked;
   }

@@ -52,9 +52,8 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
     if (c == '\n') ++line;
     if (c == '\n' || c == '=' || c == ',') dots = 0;
     if (c == '.' && ++dots > max_dots)
-      throw base::usage_error(
-          "{}:{}: a key has more than {} parts between dots: the keys of a family have no dots", origin, line,
-          max_dots);
+      throw base::usage_error("{}:{}: a key has more than {} parts between dots: write keys without dots",
+                              origin, line, max_dots);
     ++i;
   }
 }

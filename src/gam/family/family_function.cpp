@@ -26,7 +26,7 @@ class NumbersAlone : public Knowledge {
  public:
   ValueType type_of(const std::string& /*column*/) override { return {}; }
   std::vector<double> measured(const Statistic& statistic) override {
-    throw base::usage_error("{} depends on all rows: write a function of one", statistic.call);
+    throw base::usage_error("{} depends on all rows: write a function of one row", statistic.call);
   }
 };
 
@@ -71,7 +71,9 @@ std::string FamilyFunction::device_expression() const {
     switch (step.op) {
       case Op::number:
         if (!std::isfinite(step.number))
-          throw base::usage_error("{}: numbers in a family's functions must be finite", expression_.text);
+          throw base::usage_error(
+              "{}: the functions of a family have a number that is not finite: write finite numbers",
+              expression_.text);
         operands.push_back(literal(step.number));
         break;
       case Op::column: operands.push_back(step.column); break;

@@ -20,7 +20,7 @@ struct Nb : UsualLink<Link::log> {
   static constexpr int parameter_count = 1;
   static constexpr int shown_count = 1;
   static constexpr char title[] = "Negative Binomial(";
-  static constexpr char at_limit[] = "the response varies no more than a Poisson one";
+  static constexpr char at_limit[] = "the response varies no more than a Poisson response";
   static const char* parameter_name(int) { return "theta"; }
   static double first_working(int) { return 0; }
   static double working(int, double value) { return log(value); }

@@ -28,7 +28,7 @@ struct Ocat : UsualLink<Link::identity> {
   static constexpr int least_classes = 3;
   static constexpr int most_classes = parameter_count + 1;
   static constexpr char title[] = "Ordered Categorical(";
-  static constexpr char at_limit[] = "a class is hardly ever the likeliest";
+  static constexpr char at_limit[] = "one class is almost never the most probable class";
   static const char* parameter_name(int) { return "threshold."; }
   static double first_working(int i) { return i == 0 ? -1 : 0; }
   [[nodiscard]] double working(int i, double value) const {

@@ -22,7 +22,7 @@ struct Scat : UsualLink<Link::identity> {
   static constexpr int shown_count = 2;
   static constexpr char title[] = "Scaled t(";
   static constexpr char at_limit[] =
-      "the tails of the response are no heavier than normal ones, or heavier than min.df allows";
+      "the tails of the response are no heavier than normal tails, or are heavier than min.df allows";
   static const char* parameter_name(int i) { return i == 0 ? "nu" : i == 1 ? "sigma" : "min.df"; }
   static double first_working(int i) { return i == 0 ? 1.5 : 0; }
   static double first_constant(int) { return 3; }

@@ -390,17 +390,18 @@ std::vector<double> numbers_of_call(const std::string& family, std::span<const N
       given[i] = one.numbers[0];
       continue;
     }
-    if (known.empty()) throw base::usage_error("the family {} has no argument: leave it out", family);
+    if (known.empty())
+      throw base::usage_error("the family {} takes no argument: leave the argument out", family);
     std::vector<std::string> names;
     std::vector<std::string> calls;
     for (const NamedNumber& number : known) {
       names.push_back(number.name);
       calls.push_back(fmt::format("{}={}", number.name, number.usual));
     }
-    throw base::usage_error("the family {} has {}: write {}({})", family,
+    throw base::usage_error("the family {} takes {}: write {}({})", family,
                             known.size() == 1
-                                ? fmt::format("one argument, {}, a number", names[0])
-                                : fmt::format("the arguments {}, numbers", base::list_text(names, "and")),
+                                ? fmt::format("one numeric argument, {}", names[0])
+                                : fmt::format("the numeric arguments {}", base::list_text(names, "and")),
                             family, fmt::join(calls, ", "));
   }
   std::vector<double> values;
@@ -424,7 +425,7 @@ void choose_links([[maybe_unused]] F& family, const std::vector<std::string>& na
     if (names.size() == known.size() && std::ranges::find(known[p], names[p]) != known[p].end()) continue;
     std::vector<std::string> each;
     for (const std::vector<std::string>& one : known) each.push_back(base::list_text(one, "or"));
-    throw base::usage_error("{0}: the links of its predictors are {1}: write {0}(link=list(\"{2}\"))",
+    throw base::usage_error("{0}: the links of its linear predictors are {1}: write {0}(link=list(\"{2}\"))",
                             F::name, fmt::join(each, ", then "), fmt::join(F::links, "\", \""));
   }
   if constexpr (requires { F::choices; }) {

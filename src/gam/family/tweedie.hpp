@@ -94,7 +94,7 @@ struct Tw : TweedieParts<Tw> {
   static constexpr int theta_count = 1;
   static constexpr int constant_count = 2;
   static constexpr char title[] = "Tweedie(p=";
-  static constexpr char at_limit[] = "the likelihood rises up to the end of its interval";
+  static constexpr char at_limit[] = "the likelihood increases up to the limit of the interval";
   static const char* parameter_name(int i) { return i == 0 ? "p" : i == 1 ? "phi" : i == 2 ? "a" : "b"; }
   static double first_working(int) { return 0; }
   static double first_constant(int i) { return i == 0 ? 1.01 : 1.99; }

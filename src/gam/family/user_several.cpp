@@ -149,8 +149,8 @@ constexpr OwnFamily family_of(const double*) {{ return {{}}; }}
   [[nodiscard]] double quantile(double p, std::span<const double> eta) const override {
     if (parts_.quantile.empty())
       throw base::usage_error(
-          "the file of the family {} has no quantile, which draws and prediction intervals are made of: add "
-          "quantile = \"…\", an expression of p and the predictors",
+          "the file of the family {} has no quantile, but draws and prediction intervals need a quantile "
+          "function: add quantile = \"…\", an expression of p and the predictors",
           name);
     return of_response(parts_.quantile, p, eta);
   }

@@ -24,7 +24,8 @@ struct ZiP : UsualParts {
   static constexpr int shown_count = 2;
   static constexpr bool theta_is_working = true;
   static constexpr char title[] = "Zero inflated Poisson(";
-  static constexpr char at_limit[] = "the response is hardly ever 0, or 0 at any predictor alike";
+  static constexpr char at_limit[] =
+      "the response is almost never 0, or its probability of 0 does not depend on the predictor";
   static const char* parameter_name(int i) { return i == 0 ? "intercept" : i == 1 ? "slope" : "b"; }
   static double first_working(int) { return 0; }
   static double first_constant(int) { return 0; }
@@ -40,7 +41,7 @@ struct ZiP : UsualParts {
   [[nodiscard]] double parameter(int i) const { return i == 0 ? intercept : i == 1 ? slope : b; }
 
   static const char* response_fault(double y) {
-    return y >= 0 && is_integer(y) ? nullptr : "must be a whole number, 0 or more";
+    return y >= 0 && is_integer(y) ? nullptr : "must be a whole number of 0 or more";
   }
   /// Initial linear predictor of a count or of the mean count.
   template <FormulaNumber T>

@@ -56,10 +56,10 @@ void check_predictors(const FormulaTerms& formula, const Family& family) {
   const int given = formula.predictors() - formula.shared();
   if (given == family.predictor_count()) return;
   const int wanted = family.predictor_count();
-  std::string what = "give one, response ~ terms";
+  std::string what = "give one formula, response ~ terms";
   if (wanted > 1) {
     constexpr int most_shown = 4;
-    what = fmt::format("give one for each of {}, list(response ~ terms", family.several()->meaning());
+    what = fmt::format("give one formula for each of {}: list(response ~ terms", family.several()->meaning());
     for (int p = 1; p < std::min(wanted, most_shown); ++p) what += ", ~ terms";
     what += wanted > most_shown ? ", ...)" : ")";
   }
@@ -73,9 +73,8 @@ void check_predictors(const FormulaTerms& formula, const Family& family) {
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
     throw base::usage_error(
-        "the response {} is for the families binomial and quasibinomial, and for censored ones such as "
-        "cnorm, "
-        "not for {}: use one of these",
+        "the response {} cannot be used with the family {}: use binomial, quasibinomial or a censored "
+        "family, for example cnorm",
         formula.response.text, family.name());
 }
 
@@ -162,7 +161,7 @@ class TableFit {
         model.sample = std::move(sample_);
         return model;
       } catch (const NeedsHosts& needed) {
-        observer_.note(needed.why);
+        observer_.note("using the CPU: " + needed.why);
         checkpoint.stay_on_cpu("computed on the CPU: " + needed.why);
       } catch (const FellBack&) {
         observer_.note(to_string(job_.last_verdict()) + "; restarting on the CPU");
@@ -258,9 +257,9 @@ class TableFit {
       checkpoint.stay_on_cpu("computed on the CPU: " + reason);
     };
     if (may_stay_on_cpu() && !job_.on_host()) {
-      if (has_correlated_residuals(options_)) return stay_on_cpu("AR1 residuals are fitted there");
+      if (has_correlated_residuals(options_)) return stay_on_cpu("GPUs do not support AR1 residuals");
       const std::string why = only_on_hosts(options_.family.definition());
-      if (!why.empty()) return stay_on_cpu(why + " there");
+      if (!why.empty()) return stay_on_cpu(why);
     }
     const Family& family = options_.family.definition();
     estimate_ = estimate_to_choose_by(

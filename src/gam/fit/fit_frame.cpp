@@ -89,7 +89,7 @@ class FitRun {
     take(loop.end(), moments);
     if (!loop.end().parameters_determined) {
       const std::size_t shown = rows_.family.estimates(0) ? 0 : 1;
-      fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} is used: {}",
+      fit_.observer.note(fmt::format("parameter {} has no finite estimate, so the fit uses {:.3g}: {}",
                                      rows_.family.parameter_names()[shown], rows_.family.parameters()[shown],
                                      rows_.family.at_limit()));
     }
@@ -111,7 +111,7 @@ class FitRun {
     if (begins_on_real_devices(fit_.job, fit_.plan)) fingerprint_.emplace(workers(), rows_);
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
     const std::string why = only_on_hosts(rows_.family);
-    if (!why.empty()) require_hosts(why + " on the CPU");
+    if (!why.empty()) require_hosts(why);
     if (rows_.family.has_classes() && rows_.family.several() == nullptr && !response.levels.empty())
       fit_.observer.note(fmt::format("response {}: the classes are '{}', in this order", response.name,
                                      fmt::join(response.levels, "' < '")));
@@ -128,13 +128,13 @@ class FitRun {
     if (!has_correlated_residuals(fit_.options)) return;
     if (!rows_.family.linear())
       fit_.observer.note(
-          "AR1 residuals: an approximation for this family, whose working residuals are correlated");
+          "AR1 residuals are approximate for this family: rho is the correlation of the working residuals");
     if (rows_.series.starts_left_out > 0)
       fit_.observer.note(
-          fmt::format("AR1 residuals: {} of {} series begin in incomplete rows, and continue the series "
-                      "before them, as in bam",
+          fmt::format("AR1 residuals: {} of {} series begin in incomplete rows and are joined to the "
+                      "preceding series, as in bam",
                       rows_.series.starts_left_out, rows_.series.starts_left_out + rows_.series.starts));
-    require_hosts("AR1 residuals are fitted on the CPU");
+    require_hosts("GPUs do not support AR1 residuals");
   }
   /// Moves a fit from devices to the CPU, if allowed.
   void require_hosts(const std::string& why) const {
@@ -164,7 +164,8 @@ class FitRun {
     }
     if (predictors > 1 && designs.back().terms.empty())
       throw base::usage_error(
-          "the formula of linear predictor {} has neither terms nor an intercept: write ~ 1 for a constant",
+          "the formula of linear predictor {} has no term and no intercept: write ~ 1 for a constant "
+          "predictor",
           designs.size());
     model_.design = joined(std::move(designs));
     if (predictors == 1) return moments;
@@ -207,7 +208,8 @@ class FitRun {
   }
   void note_left_out() {
     const std::string list = text_of(model_.design.left_out);
-    if (!list.empty()) fit_.observer.note("dropped, linearly dependent on other terms: " + list);
+    if (!list.empty())
+      fit_.observer.note("dropped columns that are linearly dependent on other terms: " + list);
   }
 
   RawMoments constrain(int predictor, int prior_weight) {
@@ -262,7 +264,7 @@ class FitRun {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, fit_.options.largest_tested_effect, true);
     if (!rows_.pairs) return;
     require_memory(fit_, model_.design, *rows_.pairs);
-    require_hosts("a model with several large random effects is fitted on the CPU");
+    require_hosts("GPUs do not support several large random effects");
   }
 
   /// Throws for a random effect larger than `largest_tested_effect` whose level changes within a series: its
@@ -322,7 +324,7 @@ class FitRun {
     const auto odd = std::ranges::find_if(given, [](double one) { return !std::isfinite(one); });
     if (odd != given.end())
       throw base::usage_error(
-          "sp: value {} is {}: give a finite number, or a negative one to have it estimated",
+          "sp: value {} is {}: give a finite number, or -1 to estimate this smoothing parameter",
           odd - given.begin() + 1, *odd);
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
       throw base::usage_error("gamma is {}: give a finite number above 0", fit_.options.gamma);
@@ -341,8 +343,9 @@ class FitRun {
     throw base::usage_error(
         "{} has {} value{}, but {}", name, given.size(), given.size() == 1 ? "" : "s",
         labels.empty()
-            ? "the model has no smoothing parameter: leave it out"
-            : fmt::format("needs one for each smoothing parameter: give those of {}", text_of(labels)));
+            ? "the model has no smoothing parameter: remove this option"
+            : fmt::format("the model needs one value per smoothing parameter: give the values of {}",
+                          text_of(labels)));
   }
 
   void apply_side_conditions(const RawMoments& moments) {
@@ -392,7 +395,7 @@ class FitRun {
     auto orthogonal = crowded.with_orthogonal_columns(model_.design);
     if (!orthogonal || !fit_.plan.on_devices()) return orthogonal;
     if (fit_.may_move_to_hosts)
-      throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
+      throw NeedsHosts{"GPUs do not support smooths of a variable with extreme outliers"};
     return std::nullopt;
   }
   /// Sets the design of PIRLS. Empty: the formula's design.
@@ -490,8 +493,8 @@ class FitRun {
     if (!(model_.deviance - model_.null_deviance > rounding * size)) return;
     model_.converged = false;
     model_.why_not_converged = fmt::format(
-        "the deviance, {:g}, exceeds that of an intercept-only model, {:g}: the iteration is at a local "
-        "optimum; take another link",
+        "the deviance, {:g}, exceeds the deviance of an intercept-only model, {:g}: the iteration ended at a "
+        "local optimum; use another link",
         model_.deviance, model_.null_deviance);
   }
   void outline(double prior_weights) {

@@ -46,7 +46,7 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
   request.keeps_unused_levels = !options.drop_unused_levels;
   for (const auto& [column, levels] : options.levels) {
     if (options.ordered.contains(column))
-      throw base::usage_error("'{}' is given both as an ordered factor and with levels: give it once",
+      throw base::usage_error("'{}' is given both as an ordered factor and in levels: remove one of the two",
                               column);
     request.given_levels.push_back({column, levels, false});
   }

@@ -71,7 +71,7 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
   const bool has_other_response = model_.rho != 0 || !has_deviance_of_fit(job, observer);
   together(job.comm(), [&] {
     if (has_other_response)
-      refuse_other(source, "its response differs from that of the fit, in values or rows");
+      refuse_other(source, "the values or rows of the response differ from the response of the fit");
   });
 }
 
@@ -113,8 +113,8 @@ void ModelRows::read(Job& job, const TableSource& source, FitObserver& observer,
   if (frame_.spilled.bytes > 0) observer.note(to_string(frame_.spilled));
   together(job.comm(), [&] {
     if (frame_.complete_rows != model_.rows)
-      refuse_other(
-          source, fmt::format("has {} complete rows, but the fit had {}", frame_.complete_rows, model_.rows));
+      refuse_other(source, fmt::format("the table has {} complete rows, but the fit used {}",
+                                       frame_.complete_rows, model_.rows));
   });
 }
 

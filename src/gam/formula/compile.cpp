@@ -143,7 +143,7 @@ class Compiler {
       return {.kind = ValueKind::logical};
     }
     if (syntax.text == "NULL")
-      formula_error(syntax.position, "{} is not a column: name one here", syntax.text);
+      formula_error(syntax.position, "{} is not a column: name a column here", syntax.text);
     push_number(syntax.text == "Inf" ? std::numeric_limits<double>::infinity() : na_value);
     return {};
   }
@@ -184,7 +184,7 @@ class Compiler {
     const Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
       formula_error(syntax.position,
-                    "{} has levels, but {} needs a condition, TRUE or FALSE: compare it with a level",
+                    "{} has levels, but {} needs a condition, TRUE or FALSE: compare the factor with a level",
                     deparse(syntax), user);
     return value;
   }
@@ -224,7 +224,7 @@ class Compiler {
     if (const Operator* found = find(comparisons, syntax)) return comparison(syntax, *found, stack);
     if (syntax.text == "%in%") return membership(syntax, stack);
     formula_error(syntax.position,
-                  "'{}' cannot stand inside an arithmetic expression: move it to the level of the terms",
+                  "'{}' cannot stand inside an arithmetic expression: use this operator only between terms",
                   syntax.text);
   }
 
@@ -271,15 +271,18 @@ class Compiler {
                     deparse(syntax));
     const Value& scale = a.ordered ? a : b;
     if (ordering && !scale.ordered)
-      formula_error(syntax.position, "{}: a factor has no order: make an ordered one by ordered()",
+      formula_error(syntax.position,
+                    "{}: an unordered factor cannot be compared by order: convert the factor by ordered()",
                     deparse(syntax));
     std::vector<std::string> all = scale.levels;
     for (const std::vector<std::string>* levels : {&a.levels, &b.levels}) {
       for (const std::string& level : *levels) {
         if (std::ranges::find(all, level) != all.end()) continue;
         if (ordering)
-          formula_error(syntax.position, "{}: '{}' is not a level of the ordered factor: compare it with one",
-                        deparse(syntax), level);
+          formula_error(
+              syntax.position,
+              "{}: '{}' is not a level of the ordered factor: compare the factor with one of its levels",
+              deparse(syntax), level);
         all.push_back(level);
       }
     }
@@ -300,7 +303,7 @@ class Compiler {
     const auto texts = constant_texts(set);
     const auto numbers = texts ? std::nullopt : constant_numbers(set);
     if (!texts && !numbers)
-      formula_error(set.position, "%in%: {} is not a set: write c() of numbers or of texts", deparse(set));
+      formula_error(set.position, "%in%: {} is not a set: write c() with numbers or texts", deparse(set));
     if (value.kind == ValueKind::factor) {
       std::vector<std::string> levels = texts.value_or(std::vector<std::string>());
       for (const double number : numbers.value_or(std::vector<double>())) levels.push_back(level_of(number));
@@ -311,7 +314,7 @@ class Compiler {
       steps.push_back({.op = Op::in_set, .table = {1}});
     } else {
       if (texts && value.kind == ValueKind::number)
-        formula_error(set.position, "{} is a number, but {} are texts: leave out the quotes",
+        formula_error(set.position, "{} is a number, but {} are texts: remove the quotes from the texts",
                       deparse(syntax.children[0]), deparse(set));
       steps.push_back({.op = Op::in_set, .table = numbers.value_or(std::vector<double>())});
     }
@@ -361,18 +364,19 @@ class Compiler {
 
   [[noreturn]] static void refuse_call(const Syntax& syntax, std::string_view name) {
     if (name == "poly" || name == "ns" || name == "bs")
-      formula_error(syntax.position,
-                    "{} has several columns: write it as a term by itself, or in a product of terms",
-                    deparse(syntax));
+      formula_error(
+          syntax.position,
+          "{} has several columns: write this function as a separate term, or in a product of terms",
+          deparse(syntax));
     if (name == "cbind")
       formula_error(syntax.position,
                     "cbind() can only be the response: write cbind(successes, failures) ~ terms");
     for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {
       if (name == of_all)
-        formula_error(
-            syntax.position,
-            "{}() of a column depends on all rows, which a prediction lacks: write scale(x), or the number",
-            name);
+        formula_error(syntax.position,
+                      "{}() of a column depends on all rows of the fit, but a prediction has other rows: "
+                      "write scale(x), or the number itself",
+                      name);
     }
     std::vector<std::string> known;
     for (const std::string_view one : other_functions) known.emplace_back(one);
@@ -432,7 +436,7 @@ class Compiler {
     for (const auto& [value, tree] : {std::pair(&a, yes), std::pair(&b, no)}) {
       if (value->kind == ValueKind::factor && !value->character)
         formula_error(tree->position,
-                      "in R, ifelse() gives the codes of the factor {}: write as.character({})",
+                      "ifelse() returns the integer codes of the factor {}, as in R: write as.character({})",
                       deparse(*tree), deparse(*tree));
       const Value& other = value == &a ? b : a;
       if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name &&
@@ -446,9 +450,10 @@ class Compiler {
                                                                                       : ValueKind::number};
     if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
       if (knowledge_ != nullptr && !(is_text_or_missing(a, *yes) && is_text_or_missing(b, *no)))
-        formula_error(syntax.position,
-                      "{}: one value is a text, and the other a number: give two texts or two numbers",
-                      deparse(syntax));
+        formula_error(
+            syntax.position,
+            "{}: one value is a text and the other value is a number: give two texts or two numbers",
+            deparse(syntax));
       result = {.kind = ValueKind::factor, .character = true, .levels = a.levels};
       std::vector<double> places;
       for (const std::string& level : b.levels) {
@@ -498,7 +503,7 @@ class Compiler {
     }
     if (labels && knowledge_ != nullptr) {
       if (labels->size() != value.levels.size())
-        formula_error(syntax.position, "{}: it has {} labels for {} levels: give one for each",
+        formula_error(syntax.position, "{}: {} labels are given for {} levels: give one label per level",
                       deparse(syntax), labels->size(), value.levels.size());
       value.levels = *labels;
     }
@@ -561,7 +566,8 @@ class Compiler {
                     "relevel() takes a factor and a level: write relevel(f, ref = \"level\")");
     if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
     if (value.kind != ValueKind::factor || value.ordered)
-      formula_error(given.first().position, "relevel(): {} is not an unordered factor: give one",
+      formula_error(given.first().position,
+                    "relevel(): {} is not an unordered factor: give an unordered factor",
                     deparse(given.first()));
     auto found = std::ranges::find(value.levels, ref->front());
     const auto place =
@@ -595,9 +601,10 @@ class Compiler {
                               .arguments = std::move(arguments)});
     // Checks the count, because a model file may contain any numbers.
     if (size > 0 && found.size() != size)
-      formula_error(syntax.position,
-                    "{}: the model stores {} numbers for it, but it needs {}: fit the model again",
-                    deparse(syntax), found.size(), size);
+      formula_error(
+          syntax.position,
+          "{}: the model stores {} numbers for this function, but the function needs {}: fit the model again",
+          deparse(syntax), found.size(), size);
     return found;
   }
   /// Index of the first step of the operand on top of the stack; at least `least`.
@@ -664,7 +671,8 @@ class Compiler {
                        ? *given.texts("labels")
                        : interval_labels(*breaks, right, lowest, given.whole("dig.lab", 3, 1, 15));
     if (value.levels.size() + 1 != breaks->size())
-      formula_error(syntax.position, "cut(): it has {} labels for {} intervals: give one for each",
+      formula_error(syntax.position,
+                    "cut(): {} labels are given for {} intervals: give one label per interval",
                     value.levels.size(), breaks->size() - 1);
     check_distinct(value.levels, syntax);
     return value;
@@ -746,7 +754,9 @@ class Compiler {
     if (knowledge_ == nullptr) return {};
     if (value.kind != ValueKind::factor || value.levels.size() > most_polynomial_levels ||
         value.levels.size() <= static_cast<std::size_t>(degree))
-      formula_error(syntax.position, "{}: it needs a factor with more than {} levels: give a lower degree",
+      formula_error(syntax.position,
+                    "{}: polynomials of a factor need more than {} levels: give a lower degree, or a factor "
+                    "with more levels",
                     deparse(syntax), degree);
     look_up(polynomial_contrast(value.levels.size(), static_cast<std::size_t>(degree)), na_value);
     return {};
@@ -804,8 +814,9 @@ class Compiler {
     if (!(spline.lower < spline.upper) || std::ranges::any_of(spline.inner_knots, [&](double knot) {
           return !(knot > spline.lower && knot < spline.upper);
         }))
-      formula_error(syntax.position, "{}: give knots between its ends, {:g} and {:g}", deparse(syntax),
-                    spline.lower, spline.upper);
+      formula_error(syntax.position,
+                    "{}: a knot is not between the boundary knots {:g} and {:g}: give knots between them",
+                    deparse(syntax), spline.lower, spline.upper);
     steps.push_back({.op = Op::spline, .index = natural ? 1 : 0, .table = spline.table(part_)});
     return {};
   }
@@ -856,7 +867,7 @@ Expression expression_from(const Syntax& syntax) {
   std::vector<Expression> all = expressions_from(syntax);
   if (all.size() > 1)
     formula_error(syntax.position,
-                  "{} has {} columns, but only one can stand here: write it as a term by itself",
+                  "{} has {} columns, but one column is needed here: write this function as a separate term",
                   deparse(syntax), all.size());
   return as_number(std::move(all.front()));
 }

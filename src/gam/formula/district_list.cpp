@@ -45,8 +45,8 @@ void set_districts(BasisOptions& options, const Syntax& xt) {
   if (!xt.is_call("list") || xt.children.size() != 1 ||
       (xt.argument_names[0] != "nb" && xt.argument_names[0] != "penalty"))
     formula_error(xt.position,
-                  "xt: give neighbours or a penalty, xt=list(nb=…) or xt=list(penalty=…), or a file "
-                  "of them or of polygons, xt=\"FILE\"");
+                  "xt: the neighbours or the penalty are missing: write xt=list(nb=…), xt=list(penalty=…), "
+                  "or xt=\"FILE\" for a file of neighbours, polygons or a penalty");
   const std::string& what = xt.argument_names[0];
   const Syntax& list = list_of(xt.children[0], what);
   std::vector<DistrictEntry> entries;

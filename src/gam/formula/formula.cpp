@@ -137,9 +137,11 @@ class TermExpansion {
     const Syntax& left = tree.children[0];
     const Syntax& right = tree.children[1];
     if (tree.is_binary("^")) return to_the_power(product(left), right);
-    if (tree.is_binary("~")) formula_error(tree.position, "the formula has a second '~': write one");
+    if (tree.is_binary("~")) formula_error(tree.position, "the formula has a second '~': write only one '~'");
     if (tree.is_binary("%in%"))
-      formula_error(tree.position, "'%in%' cannot nest terms, as it does in R: write I({})", deparse(tree));
+      formula_error(tree.position,
+                    "'%in%' does not nest terms here, unlike in R: write I({}) for a comparison",
+                    deparse(tree));
     if (std::string_view("+-*/:").find(tree.text) == std::string_view::npos) return {{number_of(tree)}};
     Terms a = product(left);
     if (tree.is_binary("-")) return without(std::move(a), right);
@@ -169,9 +171,10 @@ class TermExpansion {
   int number_of(const Syntax& tree) {
     std::vector<Expression> columns = expressions_from(tree);
     if (columns.front().columns().empty())
-      formula_error(tree.position, "{} is not a column: name one here", deparse(tree));
+      formula_error(tree.position, "{} is not a column: name a column here", deparse(tree));
     if (is_response(columns.front()))
-      formula_error(tree.position, "the response {} is on the right-hand side too: leave it out there",
+      formula_error(tree.position,
+                    "the response {} also occurs on the right-hand side: remove it from the right-hand side",
                     columns.front().text);
     const auto known = std::find_if(variables_.begin(), variables_.end(),
                                     [&](const auto& v) { return v.front().text == columns.front().text; });
@@ -204,7 +207,8 @@ class TermExpansion {
     for (const MarginSpec& margin : smooth.margins) {
       margin.for_each_variable([&](const Expression& variable) {
         if (is_response(variable))
-          formula_error(tree.position, "the response {} is also a variable of a smooth: leave it out there",
+          formula_error(tree.position,
+                        "the response {} is also a variable of a smooth: remove it from the smooth",
                         variable.text);
       });
     }
@@ -432,11 +436,11 @@ namespace {
 
 FormulaTerms with_response(const Syntax& tree) {
   if (tree.children[0].is_binary("~"))
-    formula_error(tree.position, "the formula has a second '~': write one");
+    formula_error(tree.position, "the formula has a second '~': write only one '~'");
   FormulaTerms formula;
   read_response(tree.children[0], formula);
   if (formula.response.columns().empty())
-    formula_error(tree.children[0].position, "the response {} has no column: name one",
+    formula_error(tree.children[0].position, "the response {} contains no column: name a column",
                   formula.response.text);
   TermExpansion(formula).read(tree.children[1]);
   return formula;
@@ -455,7 +459,8 @@ std::vector<int> readers_of(const Syntax& tree, int own) {
   std::vector<double> numbers;
   if (!read_numbers(tree, numbers))
     formula_error(tree.position,
-                  "the formula of a second or later predictor has a response: write it without, ~ terms");
+                  "the formula of a second or later linear predictor has a response: remove the response and "
+                  "write ~ terms");
   std::vector<int> readers;
   for (const double number : numbers) {
     if (!(number >= 1 && number <= own && number == std::floor(number)))
@@ -468,10 +473,11 @@ std::vector<int> readers_of(const Syntax& tree, int own) {
   std::ranges::sort(readers);
   if (readers.size() == 1)
     formula_error(tree.position,
-                  "the terms of {0} ~ … are those of one linear predictor: add them to formula {0}",
+                  "shared terms, {0} ~ …, name only one linear predictor: add these terms to formula {0}",
                   deparse(tree));
   if (std::ranges::adjacent_find(readers) != readers.end())
-    formula_error(tree.position, "a linear predictor occurs twice in {} ~ …: write each once", deparse(tree));
+    formula_error(tree.position, "a linear predictor occurs twice in {} ~ …: write each number once",
+                  deparse(tree));
   return readers;
 }
 
@@ -479,7 +485,7 @@ std::vector<int> readers_of(const Syntax& tree, int own) {
 FormulaTerms further_formula(const Syntax& tree, const FormulaTerms& first) {
   const bool shared = tree.is_binary("~");
   if (!shared && (tree.kind != Kind::unary || tree.text != "~"))
-    formula_error(tree.position, "this is no formula of a linear predictor: write ~ terms");
+    formula_error(tree.position, "this text is not the formula of a linear predictor: write ~ terms");
   FormulaTerms formula;
   if (shared) formula.readers = readers_of(tree.children[0], first.predictors() - first.shared());
   if (!shared && first.shared() > 0)
@@ -488,7 +494,8 @@ FormulaTerms further_formula(const Syntax& tree, const FormulaTerms& first) {
   formula.response = first.response;
   TermExpansion(formula).read(tree.children.back());
   if (shared && !formula.offsets.empty())
-    formula_error(tree.position, "shared terms have an offset: write it in the formula of each predictor");
+    formula_error(tree.position,
+                  "shared terms have an offset: write the offset in the formula of each linear predictor");
   if (shared && !formula.intercept && formula.parametric.empty() && formula.smooths.empty())
     formula_error(tree.position, "{} ~ … has no terms: leave it out", deparse(tree.children[0]));
   if (formula.all_columns)
@@ -551,7 +558,8 @@ std::string with_columns(std::string_view text, std::span<const std::string> col
   find_points(tree.children[1], places);
   if (sum.empty() && !places.empty())
     formula_error(places.front(),
-                  "'.' stands for all other columns, but the table has no others: name the terms");
+                  "'.' stands for the columns that the formula does not name, but the formula names every "
+                  "column: name the terms");
   std::string out(text);
   for (auto place = places.rbegin(); place != places.rend(); ++place)
     out.replace(*place, 1, places.size() == 1 && tree.children[1].is_name(".") ? sum : "(" + sum + ")");

@@ -104,7 +104,7 @@ Expression variable(const Syntax& value) {
                   deparse(value));
   Expression expression = expression_from(value);
   if (expression.columns().empty())
-    formula_error(value.position, "{} is not a column: name one here", deparse(value));
+    formula_error(value.position, "{} is not a column: name a column here", deparse(value));
   return expression;
 }
 
@@ -227,7 +227,8 @@ const Syntax* of_margin(const Syntax* value, std::string_view argument, std::siz
   if (value == nullptr) return nullptr;
   const auto parts = elements(*value, vector);
   if (parts.size() != 1 && parts.size() != margins)
-    formula_error(value->position, "{} has {} values for {} variable{}: give one, or one for each", argument,
+    formula_error(value->position,
+                  "{} has {} values for {} variable{}: give one value, or one value per variable", argument,
                   parts.size(), margins, margins == 1 ? "" : "s");
   return parts[parts.size() == 1 ? 0 : margin];
 }
@@ -252,7 +253,7 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
     if (is_factor_smooth(value, call)) {
       const std::string basis = basis_of_curves(arguments.find("xt"), call);
       if (count < 2)
-        formula_error(call.position, "{} is a curve for each level of a factor: write s(x, g, bs=\"{}\")",
+        formula_error(call.position, "{} needs a numeric variable and a factor: write s(x, g, bs=\"{}\")",
                       deparse(call), value->text);
       if (value->text == curve_a_level && count > 2 && !basis_of(basis).several)
         formula_error(call.position, "xt: bs=\"{}\" is a basis of one variable: write \"tp\" for several",
@@ -276,8 +277,9 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   }
   if (sum != count)
     formula_error(value->position,
-                  "d: the margins have {} variables in all, but {}() has {}: make the numbers agree", sum,
-                  call.text, count);
+                  "d: the margins have {} variables in total, but {}() has {}: give numbers that sum to the "
+                  "number of variables",
+                  sum, call.text, count);
   return sizes;
 }
 
@@ -389,20 +391,21 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
   for (const MarginSpec& margin : margins) {
     margin.for_each_variable([&](const Expression& one) {
       if (one.columns() != std::vector{one.text})
-        formula_error(
-            value->position,
-            "pc: {} is computed, but pc takes values of columns: make a column of it, or leave pc out",
-            one.text);
+        formula_error(value->position,
+                      "pc: {} is an expression, but pc needs a column: store the expression as a column of "
+                      "the table, or leave pc out",
+                      one.text);
       names.push_back(one.text);
     });
     if (call.text == "ti" || is_random_effect(margin.basis) || basis_of(margin.basis).of_districts ||
         is_factor_smooth(arguments.find("bs"), call))
-      formula_error(value->position, "pc: this smooth has no constraint to place at a point: leave pc out");
+      formula_error(value->position,
+                    "pc: this smooth has no sum-to-zero constraint that pc can replace: leave pc out");
   }
   const auto parts = elements(*value, value->is_call("list") ? "list" : "c");
   if (parts.size() != names.size())
-    formula_error(value->position, "pc has {} value{} for {} variable{}: give one for each", parts.size(),
-                  parts.size() == 1 ? "" : "s", names.size(), names.size() == 1 ? "" : "s");
+    formula_error(value->position, "pc has {} value{} for {} variable{}: give one value per variable",
+                  parts.size(), parts.size() == 1 ? "" : "s", names.size(), names.size() == 1 ? "" : "s");
   std::vector<double> point(names.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string own = parts[i] == value ? "" : value->argument_names[i];
@@ -410,7 +413,10 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
         own.empty() ? names.begin() + static_cast<std::ptrdiff_t>(i) : std::ranges::find(names, own);
     const auto number = constant_numbers(*parts[i]);
     if (place == names.end() || !number || number->size() != 1 || !std::isfinite(number->front()))
-      formula_error(parts[i]->position, "pc: give a number for each of {}", base::list_text(names, "and"));
+      formula_error(parts[i]->position,
+                    "pc: a value is not a finite number, or its name is not a variable of the smooth: give "
+                    "one number for each of {}",
+                    base::list_text(names, "and"));
     point[static_cast<std::size_t>(place - names.begin())] = number->front();
   }
   return point;

@@ -93,7 +93,9 @@ class Lexer {
     token.kind = Token::Kind::number;
     std::string_view rest = text_.substr(at_);
     const auto number = base::take_number<double>(rest);
-    if (!number) formula_error(at_, "this number is outside the range of double precision: write another");
+    if (!number)
+      formula_error(at_,
+                    "this number is outside the range of double precision: write a number within the range");
     token.number = *number;
     at_ = text_.size() - rest.size();
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;
@@ -187,7 +189,7 @@ class Parser {
   /// A formula without response, which only a list of formulas may have.
   Syntax one_sided() {
     if (!begins_list_)
-      formula_error(token_.position, "there is no response before '~': write response ~ terms");
+      formula_error(token_.position, "the response before '~' is missing: write response ~ terms");
     const Deeper deeper(*this);
     const Token op = advance();
     return node(Syntax::Kind::unary, op, binary(1));
@@ -242,7 +244,7 @@ class Parser {
       Syntax value = binary(0);
       if (token_.is("=")) {
         if (value.kind != Syntax::Kind::name)
-          formula_error(value.position, "what stands before '=' is not a name: write argument = value");
+          formula_error(value.position, "the text before '=' is not a name: write argument = value");
         argument_name = value.text;
         advance();
         value = binary(0);
@@ -267,7 +269,7 @@ class Parser {
   Token advance() { return std::exchange(token_, lexer_.next()); }
 
   [[noreturn]] void unexpected(std::string_view expected) {
-    formula_error(token_.position, "{} cannot stand here: write {}", token_.described(), expected);
+    formula_error(token_.position, "{} is not valid here: write {}", token_.described(), expected);
   }
 
   static Syntax node(Syntax::Kind kind, const Token& token) {

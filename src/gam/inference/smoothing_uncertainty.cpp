@@ -113,7 +113,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   const std::optional<PenaltyDeterminant> determinant = penalty_determinant(bases, fit.log_sp, algebra);
   if (!determinant)
     throw base::input_error(
-        "the penalties of the model lose their rank in double precision: use fewer terms or smaller k");
+        "the penalties of the model are singular in double precision: use fewer terms or a smaller k");
   const std::vector<OwnPenalty> penalties = own_penalties(design, fit);
   const WholeInverse whole(fit.covariance);
   const CovarianceTraces traces(fit.covariance, whole);

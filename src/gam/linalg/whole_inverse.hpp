@@ -10,13 +10,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// All elements of the inverse V of a symmetric matrix A whose part is a diagonal matrix D. Off-diagonal
-/// elements of V within the part are not stored, but follow from the stored elements:
+/// All elements of the inverse V of a symmetric matrix A = [D B'; B C] with a large diagonal block D (the
+/// part, such as a random effect) and a small dense block C (the core). Off-diagonal elements of V_pp are not
+/// stored, but follow from the stored elements:
 ///
 ///     V_pp = D^-1 + V_pc V_cc^-1 V_cp
 ///
-/// where p is the part and c the core. V_cc^-1 is a pseudo-inverse if A has zero rows. Without a part, all of
-/// V is stored. Cost: O(q^2 r) for r rows of the part and q of the core.
+/// where p are the rows of D and c those of C. V_cc^-1 is a pseudo-inverse if A has zero rows. Without D all
+/// of V is stored. Cost of construction: O(q^2 r) for r rows of D and q of C.
 class WholeInverse {
  public:
   /// True if the stored elements determine all others: V has no pattern.

@@ -51,9 +51,10 @@ std::string compared(const std::vector<Aics>& by_size, const std::vector<int>& s
     ++count;
   }
   if (count == 0) return "no response has converged for every k";
-  std::string text = fmt::format("AIC above the least of each of {} responses, mean:", count);
+  std::string text =
+      fmt::format("mean of AIC minus the smallest AIC of the response, over {} responses:", count);
   for (std::size_t s = 0; s < sizes.size(); ++s)
-    text += fmt::format("{} k={} {:.4g} (least for {})", s == 0 ? "" : ",", sizes[s], excess[s] / count,
+    text += fmt::format("{} k={} {:.4g} (smallest for {})", s == 0 ? "" : ",", sizes[s], excess[s] / count,
                         least[s]);
   return text;
 }
@@ -67,9 +68,9 @@ Predictions evaluate_k(Job& job, const std::string& formula, const Table& covari
   with_size.covariances = false;
   together(job.comm(), [&] {
     if (sizes.empty() || std::ranges::min(sizes) < 3)
-      throw base::usage_error("evaluate-k: give numbers of basis functions of at least 3, as 3:10");
+      throw base::usage_error("evaluate-k: give numbers of basis functions of at least 3, such as 3:10");
     if (!options.checkpoint.empty())
-      throw base::usage_error("evaluate-k keeps no checkpoint: leave it out, or take a smaller sample");
+      throw base::usage_error("evaluate-k does not support a checkpoint: leave the checkpoint out");
   });
   Predictions out;
   std::vector<Aics> by_size;

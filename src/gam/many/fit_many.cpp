@@ -175,7 +175,7 @@ class ManyFit {
     return true;
   }
   void start_over() {
-    observer_.note("all responses are computed anew on the CPU");
+    observer_.note("all responses are fitted again on the CPU");
     open_outputs();
     batches_.clear();
     summary_.by_status.clear();
@@ -225,7 +225,8 @@ class ManyFit {
       fitters_.emplace(*design_, estimator_);
       if (!options_.drop.empty() && estimator_.family == ManyFamily::nb && !estimator_.theta)
         throw base::usage_error(
-            "drop: deviances with another theta cannot be compared: fix it, as in the family nb(theta=3)");
+            "drop: deviances of fits with different theta cannot be compared: fix theta, as in the family "
+            "nb(theta=3)");
       for (const std::string& term : options_.drop)
         reduced_.emplace_back(make_shared_design(alone_, *table, source.options,
                                                  design_request(without_term(formula, term), options_)),
@@ -500,7 +501,7 @@ class ManyFit {
     const bool of_counts = estimator_.family == ManyFamily::nb || estimator_.family == ManyFamily::poisson;
     const auto is_no_count = [](double y) { return y < 0 || std::isinf(y) || y - std::floor(y) > 0; };
     if (colon == std::string::npos || !of_counts || std::ranges::none_of(response, is_no_count)) return {};
-    return fmt::format("; if the matrix is normalised, name that of the counts, such as {}:/layers/counts",
+    return fmt::format("; if this matrix is normalised, name the matrix of counts, such as {}:/layers/counts",
                        responses_.path.substr(0, colon));
   }
 
@@ -579,7 +580,8 @@ class ManyFit {
     }
     for (std::size_t t = 0; t < names.size(); ++t) {
       const auto tested = std::ranges::count_if(p_values[t], [](double p) { return !std::isnan(p); });
-      observer_.note(fmt::format("{}: p values of {}", names[t], base::pluralised(tested, "response")));
+      observer_.note(
+          fmt::format("{}: p values are computed for {}", names[t], base::pluralised(tested, "response")));
     }
   }
 

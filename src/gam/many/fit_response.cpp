@@ -56,7 +56,7 @@ ResponseResult fit_response(const ManyDesign& design, std::span<const double> va
   ManyDesign::State& state = *design.state_;
   const auto require_rows = [&](std::span<const double> given, const char* what) {
     if (std::ssize(given) != design.rows())
-      throw base::usage_error("the response has {} {}, but the covariates have {} rows: give one for each",
+      throw base::usage_error("the response has {} {}, but the covariates have {} rows: give one per row",
                               given.size(), what, design.rows());
   };
   require_rows(values, "values");

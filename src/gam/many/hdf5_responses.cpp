@@ -21,7 +21,8 @@ class MatrixFile {
   MatrixFile(const std::string& file, std::string path) : path_(std::move(path)) {
     auto opened = std::make_shared<const files::InputFile>(file);
     if (!Hdf5Format::recognises(*opened))
-      throw base::input_error("{}: is not HDF5, so it has no {}: name only the file", file, path_);
+      throw base::input_error("{}: is not an HDF5 file, and so contains no {}: name only the file", file,
+                              path_);
     Handle hdf5 = open_hdf5_file(*opened);
     file_ = std::make_shared<const Hdf5File>(Hdf5File{std::move(opened), std::move(hdf5)});
   }
@@ -73,7 +74,8 @@ class MatrixFile {
       size = numbers(workers, path_ + "/shape");
     }
     if (size.size() != 2 || size[0] < 0 || size[1] < 0)
-      throw base::input_error("{}: is a group without the shape of a sparse matrix: name a matrix", name());
+      throw base::input_error(
+          "{}: is a group, but not a sparse matrix, because its shape is missing: name a matrix", name());
     return {size[0], size[1]};
   }
 

@@ -103,8 +103,9 @@ std::optional<std::vector<double>> ManyCheckpoint::read(std::size_t batch) {
     }
   }
   if (comm_.allreduce(found, mpi::Reduction::max) == 0) {
-    observer_.note(fmt::format("{}: is missing or damaged: its responses, and later ones, are fitted again",
-                               file_of(wanted)));
+    observer_.note(
+        fmt::format("{}: is missing or damaged: its responses and all later responses are fitted again",
+                    file_of(wanted)));
     drop(batch);
     return std::nullopt;
   }

@@ -39,7 +39,8 @@ FormulaTerms with_basis_size(FormulaTerms formula, int k) {
     margin.k = k;
     found = true;
   }
-  if (!found) throw base::usage_error("the formula has no smooth of one number: give one, such as s(t)");
+  if (!found)
+    throw base::usage_error("the formula has no smooth of one numeric variable: add a smooth, such as s(t)");
   return formula;
 }
 
@@ -84,7 +85,7 @@ ManyEstimator estimator_of(const ManyOptions& options, std::int64_t rows) {
   else
     throw base::usage_error(
         "fits of many responses support the families nb, poisson, binomial, gaussian, gamma, quasipoisson "
-        "and quasibinomial, not {}: fit each response by itself",
+        "and quasibinomial, not {}: fit each response separately",
         family.name());
   estimator.quasi = family.name().starts_with("quasi");
   if (family.link() != 0)

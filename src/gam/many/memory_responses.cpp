@@ -45,7 +45,8 @@ class StridedResponses final : public ResponseSource {
         (count == 0 || !is_possible(rows, matrix.row_stride) || !is_possible(columns, matrix.column_stride) ||
          (rows - 1) * matrix.row_stride + (columns - 1) * matrix.column_stride >= count))
       throw base::usage_error(
-          "{}: strides of {} and {} lead outside its {} numbers: give them in elements, for rows and columns",
+          "{}: strides of {} and {} lead outside its {} numbers: give the strides of rows and columns in "
+          "elements, not in bytes",
           name_in_memory, matrix.row_stride, matrix.column_stride, count);
   }
 
@@ -82,8 +83,8 @@ class CompressedResponses final : public ResponseSource {
     if (std::ssize(begins_) != runs + 1 || begins_.front() < 0 || !std::ranges::is_sorted(begins_) ||
         begins_.back() > count || count_of(matrix.values) != count)
       throw base::usage_error(
-          "{}: is not a compressed sparse matrix of {} x {}, since values, indices and begins contradict "
-          "each other: give those of one matrix",
+          "{}: is not a compressed sparse matrix of {} x {}, because values, indices and begins do not "
+          "match: give these arrays of one matrix",
           name_in_memory, matrix.rows, matrix.columns);
     std::visit([&](const auto& indices) { check(indices); }, matrix.indices);
   }
@@ -175,7 +176,7 @@ std::unique_ptr<ResponseSource> open_memory_responses(HostTeam& team, const Resp
         if (names.empty()) {
           names = numbers_as_names(elements.columns);
         } else if (std::ssize(names) != elements.columns) {
-          throw base::usage_error("{}: there are {} names for {} responses: give one for each",
+          throw base::usage_error("{}: {} names are given for {} responses: give one name per response",
                                   name_in_memory, names.size(), elements.columns);
         }
         return source_of_columns(team, elements, std::move(names));

@@ -56,7 +56,7 @@ class RecordInMemory final : public ResponseRecord {
 }  // namespace
 
 Model model_of(const ManyResults& results, const std::string& response) {
-  if (!results.shared) throw base::usage_error("the results have no models: fit with covariances");
+  if (!results.shared) throw base::usage_error("the results contain no models: fit again with covariances");
   return Model(std::make_shared<const FittedModel>(
       response_model(results.shared->fitted(), RecordInMemory(results, response))));
 }

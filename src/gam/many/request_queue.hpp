@@ -37,11 +37,11 @@ class RequestQueue {
   };
   using Batch = std::vector<Waiting>;
 
-  /// `fibers`: total number of bodies of all calls of `run`. `requests`: maximum number of concurrent
-  /// requests of a body.
+  /// `fibers`: total number of fibers of all calls of `run`, the sum of their `count`. `requests`: maximum
+  /// number of concurrent requests of a fiber.
   explicit RequestQueue(std::size_t fibers, std::size_t requests = 1)
       : fibers_(fibers), requests_of_fiber_(std::min(requests, most_at_once)) {}
-  /// Reduces the total number of bodies.
+  /// Reduces the total number of fibers by `fibers`, which `run` will not be called for.
   void expect_fewer(std::size_t fibers) {
     const std::scoped_lock lock(mutex_);
     fibers_ -= fibers;
@@ -150,7 +150,7 @@ class RequestQueue {
     Fiber* running = nullptr;
     std::vector<Fiber*> ready;
     std::vector<Waiting> requests;  ///< not yet in the queue
-    std::size_t ended = 0;          ///< bodies that ended since the last `put`
+    std::size_t ended = 0;          ///< fibers that ended since the last `put`
     FiberPool& spare;
     std::mutex mutex;
     std::condition_variable served;
@@ -170,7 +170,7 @@ class RequestQueue {
     }
   };
 
-  /// Resumes each ready fiber, and queues the requests. Returns the number of bodies that have ended.
+  /// Resumes each ready fiber, and queues the requests. Returns the number of fibers that have ended.
   std::size_t resume(Thread& self) {
     // Requests are queued in portions: the server starts on the first while fibers make others.
     constexpr std::size_t at_once = 16;

@@ -27,7 +27,7 @@ class TableResponses final : public ResponseSource {
       : workers_(workers), table_(std::move(table)), names_(chosen_columns(*table_, {})) {
     if (table_->rows() != rows)
       throw base::input_error(
-          "{}: has {} rows, but the covariates have {}: give a row of responses for each of these",
+          "{}: has {} rows, but the covariates have {}: give one row of responses per row of covariates",
           table_->name(), table_->rows(), rows);
     if (std::erase(names_, key) > 0) row_names_ = names_of_rows(workers, *table_, {}, key);
   }
@@ -47,7 +47,7 @@ class TableResponses final : public ResponseSource {
           for (std::size_t c = 0; c < names.size(); ++c) {
             const Variable& variable = frame.variables[c];
             if (variable.factor)
-              throw base::input_error("{}: the response '{}' has texts, such as '{}': leave it out",
+              throw base::input_error("{}: the response '{}' has texts, such as '{}': leave the response out",
                                       table_->name(), names[c],
                                       variable.levels.empty() ? "" : variable.levels.front());
             for (std::int64_t i = 0; i < table_->rows(); ++i) to.at(i, next) = variable.numbers[at(i)];
@@ -71,8 +71,8 @@ std::unordered_map<std::string_view, std::size_t> places_of(const std::vector<st
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto [other, is_new] = places.emplace(names[i], i);
     if (!is_new)
-      throw base::input_error("{}: rows {} and {} have the same name '{}': give each row its own", whose,
-                              other->second + 1, i + 1, names[i]);
+      throw base::input_error("{}: rows {} and {} have the same name '{}': give each row a distinct name",
+                              whose, other->second + 1, i + 1, names[i]);
   }
   return places;
 }
@@ -90,8 +90,8 @@ std::vector<std::size_t> matched_rows(const std::vector<std::string>& covariates
   if (missing != covariates.end() || superfluous != source.end()) {
     // With equal row counts and unique names, each side lacks a name of the other.
     throw base::input_error(
-        "{}: has no row '{}', which the covariates have, but a row '{}', which they lack: give both the same "
-        "rows, in any order",
+        "{}: has no row '{}', which the covariates have, but has a row '{}', which the covariates lack: give "
+        "both the same rows, in any order",
         path, *missing, *superfluous);
   }
   std::vector<std::size_t> rows;
@@ -136,7 +136,7 @@ void refuse_covariates_by_response(const Workers& workers, const TableReader& co
         if (is_matrix_of(workers, path, responses.in, covariates.rows()))
           throw base::usage_error(
               "the variable '{}' has a value for each response ({}), but covariates are the same for all: "
-              "fit each response by itself; weights and offsets may differ (weights-matrix, offset-matrix)",
+              "fit each response separately; weights and offsets may differ (weights-matrix, offset-matrix)",
               name, path);
       }
     }
@@ -157,7 +157,8 @@ bool responses_in_columns(const std::string& name, std::int64_t matrix_rows, std
                             matrix_rows, matrix_columns, covariate_rows);
   if (given == ResponsesIn::automatic && rows && columns)
     throw base::usage_error(
-        "{}: has as many rows as columns: set responses-in to rows or columns, whichever are the responses",
+        "{}: has as many rows as columns: set responses-in to rows if each row is a response, else to "
+        "columns",
         name);
   return given == ResponsesIn::automatic ? columns : given == ResponsesIn::columns;
 }
@@ -209,8 +210,8 @@ void ResponseReader::choose_as(const ResponseReader& of) {
   };
   if (are_numbers(own) || are_numbers(names)) {
     if (own.size() != names.size())
-      throw base::input_error("{}: has {} responses, but {} has {}: give one for each", path_, own.size(),
-                              of.path_, names.size());
+      throw base::input_error("{}: has {} responses, but {} has {}: give both the same responses", path_,
+                              own.size(), of.path_, names.size());
     chosen = of.chosen;
     return;
   }

@@ -84,7 +84,7 @@ class SharedDesignMaker {
     frame_ = read_variables(table_, workers_, frame, {0, table_.rows()});
     if (frame_.complete_rows == 0)
       throw base::input_error(
-          "{}: every row lacks the value of some variable of the formula{}: leave out a variable with "
+          "{}: every row has a missing value in a variable of the formula{}: leave out variables with "
           "missing values",
           table_.name(), missing_by_column(frame_));
     formula_ = model_terms(workers_, formula, frame_);
@@ -95,7 +95,7 @@ class SharedDesignMaker {
     }
     for (const std::size_t row : rows_) {
       if (weight_ != nullptr && !((*weight_)[row] >= 0 && std::isfinite((*weight_)[row])))
-        throw base::input_error("{}: the weight {} is not a number of at least 0: correct it",
+        throw base::input_error("{}: the weight {} is not a number of at least 0: correct the weight",
                                 table_.place(static_cast<std::int64_t>(row)), (*weight_)[row]);
     }
     out_.table_rows = table_.rows();
@@ -630,8 +630,8 @@ class SharedDesignMaker {
     for (int j = 0; j < out_.columns; ++j) ridged[place_in_packed(out_.columns, j, j)] *= 1 + ridge;
     if (!out_.near_least_squares.factor(ridged, out_.columns))
       throw base::input_error(
-          "{}: the weights are 0 in all rows of a level or a part of a smooth: leave that out, or give other "
-          "weights",
+          "{}: the weights are 0 in all rows of a level, or of a part of a smooth: leave out the term, or "
+          "give other weights",
           table_.name());
   }
 

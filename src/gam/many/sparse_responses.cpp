@@ -24,8 +24,9 @@ class SparseResponses final : public ResponseSource {
     const std::int64_t runs = matrix_.by_response ? matrix_.responses : matrix_.rows;
     if (std::ssize(begins) != runs + 1)
       throw base::input_error(
-          "{}: indptr has {} numbers for {} runs of elements: it needs one more than runs", matrix_.name,
-          begins.size(), runs);
+          "{}: indptr has {} numbers for {} compressed rows or columns: give one more number than compressed "
+          "rows or columns",
+          matrix_.name, begins.size(), runs);
     if (const auto fall = std::ranges::is_sorted_until(begins); fall != begins.end())
       throw base::input_error("{}: indptr decreases from {} to {} at element {}: write the matrix again",
                               matrix_.name, *(fall - 1), *fall, fall - begins.begin() + 1);
@@ -90,7 +91,8 @@ class SparseResponses final : public ResponseSource {
         };
         if (std::isnan(value))
           throw refuse("is NaN, but a sparse matrix has no missing values: write a dense one");
-        if (place != 0) throw refuse("has two elements: add them up (SciPy: X.sum_duplicates())");
+        if (place != 0)
+          throw refuse("has two elements in the same place: sum duplicates (SciPy: X.sum_duplicates())");
         place = value;
       }
     });

@@ -31,15 +31,16 @@ PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
 
 void require_covariance(const FittedModel& model, const char* what) {
   if (model.why_no_covariance.empty()) return;
-  throw Error(ErrorCode::usage, fmt::format("{} need covariances, and {}", what, model.why_no_covariance));
+  throw Error(ErrorCode::usage, fmt::format("{} need covariances, but {}", what, model.why_no_covariance));
 }
 
 void require_whole_covariance(const FittedModel& model, const char* what) {
   require_covariance(model, what);
   if (!model.covariance.is_parted()) return;
-  throw Error(ErrorCode::usage, fmt::format("{} need the whole covariance, but the model stores only its "
-                                            "diagonal for large random effects: fit a model without them",
-                                            what));
+  throw Error(ErrorCode::usage,
+              fmt::format("{} need the full covariance matrix, but the model stores only its diagonal for "
+                          "large random effects: fit a model without large random effects",
+                          what));
 }
 
 void require_computable_covariance(const FittedModel& model, const char* what) {
@@ -47,8 +48,8 @@ void require_computable_covariance(const FittedModel& model, const char* what) {
   if (WholeInverse::follows_from(model.covariance)) return;
   throw Error(
       ErrorCode::usage,
-      fmt::format("{} need the whole covariance, but the model stores only a part of it: fit a model with "
-                  "at most one large random effect, and without curves by levels of large factors",
+      fmt::format("{} need the full covariance matrix, but the model stores only a part: fit a model with at "
+                  "most one large random effect and without curves by levels of large factors",
                   what));
 }
 

@@ -104,12 +104,12 @@ class StoredResults::File {
  private:
   [[noreturn]] void refuse() const {
     throw base::input_error(
-        "{}: has no models of responses: take the HDF5 file that tessera-fit many has written",
+        "{}: the file contains no models of responses: give the HDF5 file that tessera-fit many wrote",
         opened_.path());
   }
   [[noreturn]] void damaged(const std::string& dataset) const {
-    throw base::input_error("{}: is damaged in the dataset '{}': restore the file, or fit again",
-                            opened_.path(), dataset);
+    throw base::input_error("{}: the dataset '{}' is damaged: restore the file, or fit again", opened_.path(),
+                            dataset);
   }
   [[nodiscard]] Handle open(const std::string& dataset) const {
     Handle opened(has(dataset) ? H5Dopen2(hdf5_.get(), dataset.c_str(), H5P_DEFAULT) : -1, H5Dclose);
@@ -159,7 +159,7 @@ class Hdf5Record final : public ResponseRecord {
     const std::vector<std::string> names = file.responses();
     const auto found = std::ranges::find(names, name_);
     if (found == names.end())
-      throw base::input_error("{}: has no response '{}'{}", file.path(), name_,
+      throw base::input_error("{}: the file has no response '{}'{}", file.path(), name_,
                               base::names_like(names, name_));
     const std::int64_t row = found - names.begin();
     row_ = {row, row + 1};

@@ -309,7 +309,8 @@ VariableSummary summary_from(const JsonField& field) {
   }
   const JsonField values = field.at("values");
   const std::vector<double> numbers = values.numbers(3);
-  if (!std::ranges::is_sorted(numbers)) values.refuse("are not minimum, median and maximum");
+  if (!std::ranges::is_sorted(numbers))
+    values.refuse("must be in increasing order: minimum, median, maximum");
   summary.least = numbers[0];
   summary.median = numbers[1];
   summary.greatest = numbers[2];
@@ -438,22 +439,21 @@ class CovarianceFile {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();
     if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
-      refuse(
-          file_.path(),
-          fmt::format("has {} bytes, but a covariance of {} coefficients has {} numbers: fit the model again",
-                      bytes, size.coefficients, numbers));
+      refuse(file_.path(), fmt::format("the file has {} bytes, but the covariance of {} coefficients has {} "
+                                       "numbers: fit the model again",
+                                       bytes, size.coefficients, numbers));
   }
 
   [[nodiscard]] std::vector<double> read(const std::string& expected) const {
     std::vector<double> values(size_.numbers());
     const std::size_t bytes = values.size() * sizeof(double);
     if (file_.read_at(0, {reinterpret_cast<char*>(values.data()), bytes}) != bytes)
-      refuse(file_.path(), "ended while it was read: start again");
+      refuse(file_.path(), "the file was truncated while it was read: start again");
     if (checksum(values.data(), bytes) != expected)
-      refuse(file_.path(), "is not the covariance of this model: fit the model again");
+      refuse(file_.path(), "the file does not belong to this model: fit the model again");
     const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
     if (bad != values.end())
-      refuse(file_.path(), fmt::format("is damaged: the number at byte {} is not finite: fit the model again",
+      refuse(file_.path(), fmt::format("the number at byte {} is not finite: fit the model again",
                                        8 * (bad - values.begin())));
     return values;
   }
@@ -473,10 +473,11 @@ class StoredCovariance {
     if (const auto part = field.find("part")) read_part(*part);
     if (const auto suffix = field.find("suffix")) {
       // A crafted suffix could name any file.
-      if (!is_covariance_suffix(suffix->text()))
-        suffix->refuse("is not a name that a fit gives to its covariance");
+      if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not the name of a covariance file");
       if (path.empty())
-        suffix->refuse("names a second file, which a text cannot have: read the model's file");
+        suffix->refuse(
+            "refers to a second file, but a model given as text cannot have a second file: read the model "
+            "from its file");
       file_.emplace(path, suffix->text(), size_);
       return;
     }
@@ -602,12 +603,13 @@ Family family_from(const JsonField& json, const std::string& path) {
   auto family = parse_family(json.at("family").text());
   if (family && family->several() == nullptr) family = family->linked(json.at("link").text());
   if (!family)
-    refuse(path, "names a family or a link that this version does not know: use the version that wrote it");
+    refuse(
+        path,
+        "the family or link is unknown to this version: use the version of tessera-fit that wrote the model");
   if (family->parameters().empty()) return *family;
   const JsonField field = json.at("family_parameters");
   const auto elements = field.elements();
-  if (!family->may_have(elements.size()))
-    field.refuse("has another number of values than the family has parameters");
+  if (!family->may_have(elements.size())) field.refuse("must have one value per parameter of the family");
   std::vector<double> values;
   for (const JsonField& one : elements) values.push_back(one.at("value").number());
   Family at_values = family->at(std::move(values));
@@ -629,9 +631,9 @@ void check_formula(const JsonField& json, const FittedModel& model) {
   const int predictors = model.family.predictor_count();
   if (formula.predictors() - formula.shared() != predictors ||
       model.design.predictors() > formula.predictors())
-    field.refuse(fmt::format("must have {} linear predictors, as the family and the design", predictors));
+    field.refuse(fmt::format("must have {} linear predictors, like the family and the design", predictors));
   if (formula.all_readers() != model.design.readers)
-    field.refuse("shares terms between other linear predictors than the design does");
+    field.refuse("assigns shared terms to other linear predictors than the design does");
   std::vector<Expression> known = formula.variables();
   known.insert(known.end(), model.recipe.contrasts.begin(), model.recipe.contrasts.end());
   for (const DesignVariable& variable : model.design.variables) {
@@ -675,7 +677,7 @@ SampledRows sample_from(const JsonField& field) {
     };
     if (column.values.size() != sample.rows.size()) values.refuse("needs one value for each row");
     if (!column.levels.empty() && !std::ranges::all_of(column.values, has_level))
-      values.refuse("has a code that no level has");
+      values.refuse("has a code without a level");
   }
   return sample;
 }
@@ -888,11 +890,11 @@ FittedModel model_in(const files::JsonFile& file, const std::string& path) {
   }
   const int version = json.at("version").whole();
   if (version > newest_version)
-    refuse(file.name(), fmt::format("was written by a newer tessera-fit, in version {} of the format, and "
-                                    "this one reads up to {}: use a newer one",
+    refuse(file.name(), fmt::format("the file has format version {}, but this version of tessera-fit reads "
+                                    "versions up to {}: use a newer tessera-fit",
                                     version, newest_version));
   if (version < oldest_version)
-    refuse(file.name(), "was written by an older tessera-fit: fit the model again");
+    refuse(file.name(), "the file was written by an older version of tessera-fit: fit the model again");
   FittedModel model = from_json(json, path, file.name());
   model.path = path;
   model.checksum = file.checksum();
@@ -971,7 +973,7 @@ std::optional<NamedResponse> named_response(const std::string& path) {
 
 FittedModel read_model(const std::string& path) {
   if (path.ends_with(".h5") || path.ends_with(".hdf5"))
-    refuse(path, "has many models: name a response, as in " + path + ":NAME");
+    refuse(path, "the file contains many models: name a response, for example " + path + ":NAME");
   return model_in(files::JsonFile(path, kind_of_file, advice), path);
 }
 

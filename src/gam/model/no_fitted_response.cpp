@@ -7,7 +7,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 [[noreturn]] void refuse(const std::string& path) {
-  throw base::input_error("{}: is HDF5, which this build cannot read: configure with TESSERA_ENABLE_HDF5=ON",
+  throw base::input_error("{}: this build cannot read HDF5 files: configure with TESSERA_ENABLE_HDF5=ON",
                           path);
 }
 

@@ -52,10 +52,9 @@ double Model::covariance(int i, int j) const {
   const PartedMatrix& covariance = fitted_->covariance;
   for (const int index : {i, j}) {
     if (index < 0 || index >= covariance.size())
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("Model::covariance: there is no coefficient {}: the model has {}, counted from 0",
-                      index, covariance.size()));
+      throw Error(ErrorCode::usage, fmt::format("Model::covariance: coefficient index {} is out of range: "
+                                                "the model has {} coefficients, counted from 0",
+                                                index, covariance.size()));
   }
   return covariance.has(i, j) ? covariance(i, j) : std::numeric_limits<double>::quiet_NaN();
 }

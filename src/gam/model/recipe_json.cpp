@@ -30,14 +30,14 @@ ValueType type_from(const JsonField& field) {
     if (const auto ordered = field.find("ordered")) type.ordered = ordered->truth();
     return type;
   }
-  kind.refuse("is not number, logical or factor");
+  kind.refuse("must be number, logical or factor");
 }
 
 Expression contrast_from(const JsonField& field) {
   const JsonField source = field.at("source");
   try {
     Expression expression = expression_from(parse_syntax(source.text()));
-    if (!expression.computed()) source.refuse("is not an expression computed from a column");
+    if (!expression.computed()) source.refuse("must be an expression of columns");
     expression.text = field.at("name").text();
     return expression;
   } catch (const Error& fault) {

@@ -24,10 +24,10 @@ class ResponseModel {
     const std::string status = record_.text("status");
     model_.converged = status == status_names[0];
     if (!model_.converged && status != "unbounded")
-      throw base::usage_error("{}: the response '{}' has no fit, because it is {}: name another",
+      throw base::usage_error("{}: the response '{}' has no fit (status {}): name another response",
                               record_.source(), record_.name(), status);
     if (!model_.converged)
-      model_.why_not_converged = "the criterion falls up to the end of the range of a smoothing parameter";
+      model_.why_not_converged = "the criterion has no minimum in the range of a smoothing parameter";
     add_coefficients();
     add_family();
     add_summary();
@@ -121,7 +121,7 @@ class ResponseModel {
   /// Without covariances, the coefficients of a smooth get equal shares of its edf.
   void add_edf_alone() {
     model_.covariance = PartedMatrix();
-    model_.why_no_covariance = record_.source() + " has no covariances: fit again with covariances";
+    model_.why_no_covariance = record_.source() + " contains no covariances: fit again with covariances";
     for (const CoefBlock& block : model_.design.blocks) {
       for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
         const double error = record_.number("se:" + names_[at(i)]);

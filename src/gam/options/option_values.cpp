@@ -28,13 +28,15 @@ std::string take_text(const NamedOption& given, std::string_view& rest, char end
       rest.remove_prefix(1);
       if (!rest.starts_with('"')) {
         if (!rest.empty() && rest[0] != end)
-          refuse(given, "text follows a closing quote: double the quotes inside a text");
+          refuse(given, "text follows a closing quote: write a quote inside a quoted text as two quotes");
         return text;
       }
     }
     text += rest[0];
   }
-  refuse(given, "a quote is not closed; for a text that begins with a quote, write \"\"\"text\"");
+  refuse(given,
+         "a quote is not closed: add the closing quote, or write \"\"\"text\" for a text that begins with a "
+         "quote");
 }
 
 }  // namespace
@@ -111,11 +113,11 @@ void add_levels(std::map<std::string, std::vector<std::string>>& lists, const Na
     rest.remove_prefix(1);
     levels.push_back(take_text(given, rest, ','));
     if (!known.insert(levels.back()).second)
-      refuse(given, fmt::format("the level '{}' is given twice: give it once", levels.back()));
+      refuse(given, fmt::format("the level '{}' is given twice: remove one of the two", levels.back()));
   }
   if (all && levels.empty()) refuse(given, "give a column with levels, such as site=bay,cape");
   if (!lists.emplace(column, std::move(levels)).second)
-    refuse(given, "the column is given twice: give it once");
+    refuse(given, "the column is given twice: give each column once");
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -94,8 +94,8 @@ void set_link(FitOptions& options, const NamedOption& given, const NumberRange& 
   auto linked = options.family.definition().linked(given.value);
   if (!linked) {
     const auto names = options.family.definition().link_names();
-    refuse(given, fmt::format("the family {} has no such link: {}", options.family.name(),
-                              names.empty() ? "leave link out"
+    refuse(given, fmt::format("the family {} does not have this link: {}", options.family.name(),
+                              names.empty() ? "remove link"
                                             : "give " + base::list_text({names.begin(), names.end()}, "or")));
   }
   options.family = ResponseFamily(std::make_shared<const Family>(*std::move(linked)));
@@ -109,7 +109,9 @@ void set_rho(FitOptions& options, const NamedOption& given, const NumberRange& r
 
 void add_knots(std::map<std::string, std::vector<double>>& knots, const NamedOption& given) {
   const auto [known, is_first] = knots.insert(parse_knots(given.value));
-  if (!is_first) refuse(given, fmt::format("{} has knots already: give all its knots at once", known->first));
+  if (!is_first)
+    refuse(given,
+           fmt::format("knots of {} are given twice: give all knots of a variable at once", known->first));
 }
 
 constexpr NumberRange from(double least) {
@@ -157,7 +159,7 @@ const Row<FitOptions> of_fits[]{
      OptionKind::text,
      nullptr,
      [](FitOptions&, const NamedOption& g, const NumberRange&) {
-       if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML only: leave method out");
+       if (plain_name(g.value) != "freml") refuse(g, "the only method is fREML: remove method");
      },
      [](const FitOptions&) { return std::string("fREML"); }},
     option<&FitOptions::knots>(
@@ -811,7 +813,8 @@ std::vector<ChosenValues> chosen_values(const std::string& text, std::string_vie
     if (one.empty()) continue;
     const std::size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw base::usage_error("{}: '{}' is not of the form x=1,2,3", option, one);
+      throw base::usage_error("{}: '{}' does not have the form name=values: write, for example, x=1,2,3",
+                              option, one);
     ChosenValues values{without_quotes(one.substr(0, equals)), {}};
     for (const std::string& value : labels_in(one.substr(equals + 1)))
       values.values.push_back(without_quotes(value));

@@ -116,13 +116,14 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   for (const SmoothOfLevels& one : all) known += (known.empty() ? "" : ", ") + one.label;
   if (!options.terms) {
     if (all.empty())
-      throw base::usage_error("the model has no smooth that differs by levels of a factor: give tables");
+      throw base::usage_error("the model has no smooth by levels of a factor: give two tables to compare");
     return all;
   }
   for (const std::string& name : *options.terms) {
     if (std::ranges::find(all, name, &SmoothOfLevels::label) == all.end())
-      throw base::usage_error("the model has no smooth '{}' that differs by levels of a factor: it has {}",
-                              name, known.empty() ? "none" : known);
+      throw base::usage_error(
+          "the model has no smooth '{}' by levels of a factor: the smooths by levels are {}", name,
+          known.empty() ? "none" : known);
   }
   std::erase_if(all, [&](const SmoothOfLevels& one) {
     return std::ranges::find(*options.terms, one.label) == options.terms->end();
@@ -154,15 +155,16 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
                               const PredictOptions& options) {
   if (model.fitted().family.several() != nullptr)
     throw base::usage_error(
-        "differences between tables are not available for the family {}, with several linear predictors: "
-        "take predictions of both",
+        "differences between tables are not available for the family {}, which has several linear "
+        "predictors: predict the two tables",
         model.fitted().family.name());
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
     // On devices, a row's prediction and its row of the model matrix may be on different ranks.
     if (!job.on_host())
       throw base::usage_error(
-          "table_differences uses hosts only, but the job has devices: make the job with Policy::cpu");
+          "table_differences runs only on the CPU, but the job uses devices: create the job with "
+          "Policy::cpu");
   });
   PredictOptions link = options;
   link.type = PredictionType::link;
@@ -213,8 +215,8 @@ Predictions level_differences(Job& job, const Model& model, const SmoothOptions&
       const double pairs = 0.5 * static_cast<double>(levels.size()) * static_cast<double>(levels.size() - 1);
       if (pairs * static_cast<double>(smooth.points) > most_differences)
         throw base::usage_error(
-            "{} has {} levels, and so {:.0f} differences at {} points: take fewer points, or the difference "
-            "of two tables",
+            "{} has {} levels and therefore {:.0f} differences at {} points: use fewer points, or compare "
+            "two tables",
             smooth.label, levels.size(), pairs, smooth.points);
       for (int a = 0; a < std::ssize(levels); ++a) {
         base::check_cancelled();

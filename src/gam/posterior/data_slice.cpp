@@ -70,11 +70,10 @@ Values parsed(const ChosenValues& chosen, const VariableSummary& summary) {
     }
     const auto number = base::parse_number<double>(text);
     if (!number || !std::isfinite(*number))
-      throw base::usage_error("{}: '{}' is not a finite number", chosen.column, text);
+      throw base::usage_error("{}: the value '{}' is not a finite number: give numbers", chosen.column, text);
     values.numbers.push_back(*number);
   }
-  if (values.count() == 0)
-    throw base::usage_error("no value is chosen for {}: give one or more", chosen.column);
+  if (values.count() == 0) throw base::usage_error("{} has no value: give one or more values", chosen.column);
   return values;
 }
 
@@ -123,7 +122,8 @@ class Slicer {
     for (const Values& values : values_) {
       const auto count = static_cast<std::int64_t>(values.count());
       if (rows > most_rows / count)
-        throw base::usage_error("the chosen values have more than {} combinations: choose fewer", most_rows);
+        throw base::usage_error("the given values have more than {} combinations: give fewer values",
+                                most_rows);
       rows *= count;
     }
     return rows;
@@ -145,19 +145,20 @@ class Slicer {
     if (column == columns_.end()) {
       std::string known;
       for (const ColumnOfModel& one : columns_) known += (known.empty() ? "" : ", ") + one.name;
-      throw base::usage_error("the model does not read the column '{}': it reads {}", chosen.column,
+      throw base::usage_error("the model has no column '{}': the columns are {}", chosen.column,
                               known.empty() ? "none" : known);
     }
     if (std::ranges::find(names_, chosen.column) != names_.end())
-      throw base::usage_error("values of {} are chosen twice: choose them once", chosen.column);
+      throw base::usage_error("values of {} are given twice: give all values of a column at once",
+                              chosen.column);
     names_.push_back(chosen.column);
     values_.push_back(parsed(chosen, summary_of(*column)));
   }
   [[nodiscard]] const VariableSummary& summary_of(const ColumnOfModel& column) const {
     if (column.summary != nullptr) return *column.summary;
     throw base::input_error(
-        "{}: has no typical value of '{}', because an earlier version wrote it or its fit had no residuals: "
-        "choose a value",
+        "{}: the model has no typical value of '{}', because an earlier version of tessera-fit wrote it or "
+        "the residuals were not stored: give a value",
         model_.path.empty() ? "the model" : model_.path, column.name);
   }
 

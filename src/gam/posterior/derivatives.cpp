@@ -107,10 +107,10 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
       }
     }
     if (!unknown.empty())
-      throw base::usage_error("no smooth has the variable '{}': name another", *unknown.begin());
+      throw base::usage_error("no smooth has the variable '{}': name another variable", *unknown.begin());
     if (pieces.empty())
       throw base::usage_error(
-          "none of the chosen terms is a smooth of a number, which derivatives need: choose others");
+          "derivatives need a smooth of a numeric variable, but no chosen term is one: choose other terms");
   });
   Predictions out = answer_of(job, fitted, {"smooth", "derivative"}, pieces, options);
   for (const std::string& label : by_differences)

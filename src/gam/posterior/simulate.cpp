@@ -64,7 +64,7 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
     return std::isnan(one) || (trials ? one >= 1 && one == std::floor(one) : one > 0);
   };
   if (numbers == nullptr || !std::ranges::all_of(*numbers, is_weight))
-    throw base::input_error("the weights '{}' are not all {}: correct them", options.weights,
+    throw base::input_error("the weights '{}' must all be {}: correct the weights", options.weights,
                             trials ? "whole numbers of trials" : "numbers above 0");
   std::vector<double> weights = *numbers;
   if (std::ranges::find(options.keep, options.weights) == options.keep.end()) part.kept.erase(column);
@@ -87,8 +87,7 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
     check_options(options);
     if (several != nullptr && (options.posterior_predictive || !options.weights.empty()))
       throw base::usage_error(
-          "responses of the family {} can only be simulated at the estimates and without weights: leave out "
-          "{}",
+          "responses of the family {} are simulated only at the estimates and without weights: remove {}",
           several->name, options.posterior_predictive ? "posterior-predictive" : "weights");
     if (several == nullptr) response.emplace(fitted.family, fitted.scale);
     // Ordered classes and ziP are drawn at the linear predictor.

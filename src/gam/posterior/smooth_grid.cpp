@@ -53,14 +53,15 @@ int index_of(const Design& design, const std::string& name) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// Name of a variable's column: the expression, or the name in the table.
+/// The column that a table of grid points needs for the variable: `x` for `x` and for `` `x y` `` without its
+/// backquotes, and the text of an expression such as `log(x)` as it stands.
 std::string name_of(const DesignVariable& variable) {
   if (!variable.name.starts_with('`')) return variable.name;
   const Expression expression = parse_expression(variable.name);
   return expression.is_column() ? expression.columns().front() : variable.name;
 }
 
-/// A column with text number `text` of each local row's piece.
+/// A column that has `texts[text]` of a row's piece in each local row.
 Table::Column text_column(const std::string& name, const std::vector<Piece>& pieces, std::size_t text,
                           const std::vector<std::size_t>& piece_of_row) {
   Factor factor;
@@ -155,7 +156,7 @@ std::vector<const CoefBlock*> smooths_of(const FittedModel& model, const SmoothO
     if (!std::isnan(model.coef[at(block.coef_begin)])) {
       smooths.push_back(&block);
     } else if (options.terms) {
-      throw base::usage_error("the smooth '{}' is at minus infinity: leave it out", block.label);
+      throw base::usage_error("the smooth '{}' is minus infinity: remove the smooth from terms", block.label);
     }
   }
   if (!unknown.empty())
@@ -270,9 +271,10 @@ Predictions answer_of(Job& job, const FittedModel& model, const std::vector<std:
                           .stream = static_cast<std::uint32_t>(p)};
     critical.push_back(critical_value(job, covariance, pieces[p], band));
     if (std::isnan(critical.back()))
-      out.remarks.push_back(fmt::format(
-          "no simultaneous band of {}: it has too many coefficients or points, or no whole covariance",
-          pieces[p].texts.front()));
+      out.remarks.push_back(
+          fmt::format("no simultaneous band of {} is computed: the smooth has too many coefficients or "
+                      "points, or no full covariance matrix",
+                      pieces[p].texts.front()));
   }
   add_ends(out, ".simultaneous", [&](std::size_t row) { return critical[piece_of_row[row]]; });
   return out;

@@ -176,11 +176,11 @@ class TablePrediction {
         remarks.push_back(fmt::format("{}: {}", unseen_of(column), treatment_of_unseen(column.variable)));
     }
     if (options_.prediction_interval > 0 && model_.family.several() != nullptr)
-      remarks.emplace_back(
-          "prediction intervals are of the distribution at the estimates, whose uncertainty they ignore");
+      remarks.emplace_back("prediction intervals ignore the uncertainty of the estimated parameters");
     if (model_.rho != 0 && (options_.interval > 0 || options_.prediction_interval > 0))
       remarks.push_back(fmt::format(
-          "intervals are for single rows, and ignore the correlation of residuals (rho = {:g})", model_.rho));
+          "intervals hold for single rows and ignore the correlation of the residuals (rho = {:g})",
+          model_.rho));
     return remarks;
   }
 
@@ -281,7 +281,10 @@ class TablePrediction {
     const std::vector<std::string> predicted = names();
     for (const std::string& name : kept) {
       if (std::ranges::find(predicted, name) != predicted.end())
-        throw base::usage_error("the table's column '{}' has the name of a prediction: rename it", name);
+        throw base::usage_error(
+            "the column '{}' of the table cannot be kept, because a column of the predictions has the same "
+            "name: rename the column of the table",
+            name);
       kept_.variables.push_back(column_expression(name));
       kept_names_.push_back(name);
     }
@@ -522,11 +525,13 @@ class TablePrediction {
   /// In words, how rows with an unseen level of `variable` are predicted.
   [[nodiscard]] std::string_view treatment_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
-    if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it)) return "its terms are NA there";
+    if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it))
+      return "terms of this variable are NA in these rows";
     if (std::ranges::find(plan_.unseen_is_complete, variable) == plan_.unseen_is_complete.end())
-      return "their predictions are NA";
-    return options_.new_levels == NewLevels::population ? "predicted without its effects"
-                                                        : "predicted without that random effect";
+      return "the predictions of these rows are NA";
+    return options_.new_levels == NewLevels::population
+               ? "these rows are predicted without the effects of this variable"
+               : "these rows are predicted without this random effect";
   }
   /// Sets rows whose linear predictor is minus infinity to the limit; standard errors and bounds are NaN.
   void leave_out_absent(const Rows& rows, Predictions& out) const {

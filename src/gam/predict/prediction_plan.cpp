@@ -114,31 +114,33 @@ class PredictionPlanner {
     for (const double probability : {options_.interval, options_.prediction_interval})
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
-      throw base::usage_error("prediction intervals need another type: set type to response");
+      throw base::usage_error("prediction intervals need the type response: set type to response");
     if (needs_covariance(options_)) require_covariance(model_, "standard errors, intervals and draws");
     if (options_.draws > 0 && model_.family.several() != nullptr)
       throw base::usage_error(
-          "draws of predictions are not available for the family {}, with several linear predictors: leave "
-          "them out",
+          "draws of predictions are not available for the family {}, which has several linear predictors: "
+          "set draws to 0",
           model_.family.name());
     if (options_.prediction_interval > 0 && model_.family.has_classes())
-      throw base::usage_error("classes have no prediction intervals: take their probabilities");
+      throw base::usage_error(
+          "a response of classes has no prediction interval: predict the probabilities of the classes");
     if ((options_.interval > 0 || options_.draws > 0) && responds_by_column())
       throw base::usage_error(
-          "{} of the family {} apply to its linear predictors: set type to link, or take standard errors",
+          "{} of a prediction of the family {} are available only on the link scale: set type to link, or "
+          "request standard errors instead",
           options_.draws > 0 ? "draws" : "intervals", model_.family.name());
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
         throw base::usage_error(
-            "draws need the type link or response, without standard errors and intervals: change the type, "
-            "or leave these out");
+            "draws need the type link or response, and cannot be combined with standard errors or intervals: "
+            "change the type, or remove standard errors and intervals");
       require_whole_covariance(model_, "draws of the coefficients");
     }
     if (options_.type == PredictionType::lpmatrix && needs_covariance(options_))
       throw base::usage_error(
-          "the model matrix has no standard errors and intervals: leave them out, or set another type than "
-          "lpmatrix");
+          "standard errors and intervals are not available for the type lpmatrix: remove these options, or "
+          "set another type");
   }
 
   void choose_terms() {
@@ -195,8 +197,8 @@ class PredictionPlanner {
       const auto own = std::span(model_.absent_rows).subspan(at(block.coef_begin), at(block.coef_size));
       if (!kept[b] && std::ranges::any_of(own, [](double one) { return one != 0; }))
         throw base::usage_error(
-            "the term '{}' cannot be left out: it marks the rows whose prediction is minus infinity, because "
-            "all responses of their level are 0: take it out of 'exclude', or name it in 'terms'",
+            "the term '{}' cannot be excluded, because its levels with only 0 responses have a linear "
+            "predictor of minus infinity: remove the term from 'exclude', or add the term to 'terms'",
             block.label);
     }
   }
@@ -229,8 +231,8 @@ class PredictionPlanner {
     require_computable_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
       throw base::usage_error(
-          "the model has no column means, because an earlier version wrote it: fit it again or take the "
-          "type terms");
+          "the model has no column means, because an earlier version of tessera-fit wrote it: fit the model "
+          "again, or use the type terms");
     const PartedMatrix& covariance = plan_.posterior.covariance;
     std::vector<double> of_means = WholeInverse(model_.covariance).times(model_.column_means);
     if (options_.unconditional)

@@ -185,7 +185,8 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   }
   if (!scale_known && static_cast<double>(model.rows) <= model.gamma * unpenalised_) {
     throw base::input_error(
-        "{} rows cannot determine {} unpenalised coefficients and a scale: use a smaller model or more rows",
+        "{} rows are too few to estimate {} unpenalised coefficients and a scale: use fewer terms or more "
+        "rows",
         model.rows, unpenalised_);
   }
   default_start_ = parameters_of(start);

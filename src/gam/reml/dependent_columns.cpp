@@ -97,8 +97,7 @@ std::vector<int> dependency(const PivotedQr& qr, int rank, int i) {
   throw Error(
       ErrorCode::input,
       others.empty()
-          ? fmt::format("the columns of {} are linearly dependent: give it fewer coefficients, or "
-                        "leave it out",
+          ? fmt::format("the columns of {} are linearly dependent: use a smaller k, or remove the term",
                         block->label)
           : fmt::format("the term {} is linearly dependent on {}: remove one of them", block->label, others));
 }
@@ -111,8 +110,8 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   for (const Column& column : columns) {
     if (gram(column.index, column.index) > 0) continue;
     throw base::input_error(
-        "the term {} has an unpenalised column that is zero in every row: remove the term, or the level or "
-        "combination of levels that has no rows",
+        "the term {} has an unpenalised column that is zero in every row: remove the term, or remove the "
+        "levels or combinations of levels without rows",
         column.block->label);
   }
   const Matrix correlation = correlations(gram, columns);

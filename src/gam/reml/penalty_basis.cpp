@@ -64,8 +64,8 @@ void take_common(BlockBasis& basis) {
 
 [[noreturn]] void refuse_rank(const CoefBlock& block) {
   throw base::input_error(
-      "the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
-      "take a logarithm of the variable, such as s(log(x)), or bs=\"ps\"",
+      "the penalty of {} cannot be computed in double precision, because the distances of the knots differ "
+      "by orders of magnitude: transform the variable, for example s(log(x)), or use bs=\"ps\"",
       block.label);
 }
 

@@ -42,7 +42,7 @@ std::optional<std::string> text_of(const std::string& path) {
   std::error_code problem;
   if (fs::symlink_status(path, problem).type() == fs::file_type::not_found) return std::nullopt;
   if (!fs::is_regular_file(path, problem))
-    throw base::input_error("{}: is not a regular file: move it away", path);
+    throw base::input_error("{}: the path is not a regular file: give another folder", path);
   return files::read_text(path, largest_figure);
 }
 
@@ -108,8 +108,9 @@ void FigureFiles::refuse_others() const {
     if (file.name == list_name ? there->starts_with(list_heading)
                                : known != checksums.end() && known->second == checksum(*there))
       continue;
-    throw base::input_error("{}: was not written as a figure, or was changed since: give another folder",
-                            path_of(file));
+    throw base::input_error(
+        "{}: the file is not a figure of an earlier report, or was changed: give another folder",
+        path_of(file));
   }
 }
 

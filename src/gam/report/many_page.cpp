@@ -41,7 +41,8 @@ struct Overview {
 };
 
 Overview overview_of(const StoredResults& stored, const Design& design) {
-  Overview all{.responses = stored.responses()};
+  Overview all;
+  all.responses = stored.responses();
   const Range rows{0, std::ssize(all.responses)};
   all.status = stored.texts("status", rows);
   all.limits = stored.texts("limits", rows);

@@ -551,7 +551,8 @@ class Page : PageWriter {
     const RunRecord& run = *options_.run;
     if (run.rows != model_.rows + model_.rows_dropped) {
       throw base::input_error(
-          "the run report counts {} rows of the table, but the model {}: give the two files of one fit",
+          "the run report has {} rows, but the model has {}: give the run report and the model of the same "
+          "fit",
           run.rows, model_.rows + model_.rows_dropped);
     }
     add("<dl>\n");

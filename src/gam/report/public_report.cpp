@@ -39,8 +39,8 @@ Report report(const Model& model, const ReportOptions& options) {
     page.run = load_run_record(options.run_report);
     if (page.run->model != model.fitted().checksum)
       throw base::input_error(
-          "{}: is the run report of another model than {}, or the model was changed since: "
-          "give the two files of one fit",
+          "{}: the run report does not belong to the model {}, or the model was changed: give the run report "
+          "and the model of the same fit",
           options.run_report, model.fitted().path);
   }
   return report_page(model.fitted(), page);

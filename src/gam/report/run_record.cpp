@@ -124,11 +124,13 @@ RunRecord load_run_record(const std::string& path) {
   }
   const int found = json.at("version").whole();
   if (found > version)
-    reject(path, fmt::format("was written by a newer tessera-fit, in version {} of the format, and this one "
-                             "reads version {}: use a newer one",
+    reject(path, fmt::format("the file has format version {}, but this version of tessera-fit reads version "
+                             "{}: use a newer tessera-fit",
                              found, version));
   if (found < version)
-    reject(path, "was written by an older tessera-fit, and does not name its model: fit the model again");
+    reject(path,
+           "the file was written by an older version of tessera-fit and does not name its model: fit the "
+           "model again");
   return from_json(json);
 }
 

@@ -32,7 +32,7 @@ struct Interval {
 /// The neutral element for extending an interval: it contains no number.
 inline constexpr Interval no_interval{std::numeric_limits<double>::infinity(),
                                       -std::numeric_limits<double>::infinity()};
-/// Adds a margin of a twentieth on either side; if low = high, a wider one.
+/// Adds 5 % of the width on either side; if low = high, a margin that makes the width positive.
 [[nodiscard]] Interval widened(Interval values);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -26,10 +26,9 @@ DeviceDivision divide_rows(std::int64_t rows, std::int64_t block_rows, std::int6
   const std::int64_t part =
       std::max(block, whole_blocks(std::min(fitting / part_share, largest_part_bytes / bytes_per_row)));
   if (fitting / parts_at_once < part)
-    throw Error(ErrorCode::job_fault,
-                fmt::format("{} blocks of {} rows at {} bytes do not fit the budget of {} bytes: use smaller "
-                            "blocks",
-                            parts_at_once, block, bytes_per_row, budget_bytes));
+    throw Error(ErrorCode::job_fault, fmt::format("{} blocks of {} rows with {} bytes per row exceed the "
+                                                  "device memory limit of {} bytes: use smaller blocks",
+                                                  parts_at_once, block, bytes_per_row, budget_bytes));
   return {whole_blocks(fitting - parts_at_once * part), part};
 }
 

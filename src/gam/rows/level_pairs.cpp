@@ -151,7 +151,8 @@ std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Fram
       std::make_shared<const SparsePattern>(part->pattern(keys, design.parted_columns, largest_whole));
   if (out->pattern->rows.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     throw base::input_error(
-        "the random effects have more than 2^31 - 1 pairs of levels in the rows: leave one of them out");
+        "the random effects have more than 2^31 - 1 pairs of levels in the rows: remove one of the random "
+        "effects");
   out->part = part->terms;
   part->for_each_two([&](std::size_t a, std::size_t b) {
     LevelPairs::OfTerms& pairs =

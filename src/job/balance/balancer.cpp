@@ -36,11 +36,11 @@ void say_coarse(const CoarsePart& part, const Speeds& speeds, std::int64_t block
           std::to_string(rank);
   }
   const auto percent = std::lround(100 * (part.imbalance - 1));
-  mpi::detail::say("a balancer has too few blocks to learn the speeds of devices: " + who + " has " +
+  mpi::detail::say("the Balancer has too few blocks to measure the speeds of devices: " + who + " has " +
                    std::to_string(part.blocks) + " of " + std::to_string(block) +
                    (block == 1 ? " unit" : " units") + ", and the slowest takes " + std::to_string(percent) +
-                   " % longer than the mean; " + std::to_string(WorkEstimate::enough_blocks) +
-                   " blocks or more on each are enough");
+                   " % longer than the mean: plan at least " + std::to_string(WorkEstimate::enough_blocks) +
+                   " blocks per device");
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ struct Balancer::State {
 
 Balancer::Balancer(Job& job, Plan plan, BalancerOptions options) {
   if (options.iterations < 1 || !(options.gain >= 1))
-    throw Error(ErrorCode::usage, "a balancer cannot have " + std::to_string(options.iterations) +
+    throw Error(ErrorCode::usage, "a Balancer cannot have " + std::to_string(options.iterations) +
                                       " iterations and a gain of " + std::to_string(options.gain) +
                                       ": give 1 or more of each");
   // NOLINTNEXTLINE(modernize-make-unique): Clang 14 cannot make_unique an aggregate

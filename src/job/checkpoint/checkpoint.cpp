@@ -73,10 +73,10 @@ void Checkpoint::State::choose() {
   const std::vector<std::string> strangers = files.strangers();
   if (!strangers.empty())
     remarks.push_back(
-        base::staying(strangers, "named as files of a checkpoint, but not known to be written by one"));
+        base::staying(strangers, "named like checkpoint files, but perhaps not written by a checkpoint"));
   if (!stored && std::ranges::find(strangers, files.previous_path()) == strangers.end()) {
     stored = look_at(files.previous_path());
-    if (stored) remarks.push_back(files.previous_path() + " is used in its place");
+    if (stored) remarks.push_back(files.previous_path() + " is used instead");
   }
   if (!stored && !refusal.empty()) throw Error(ErrorCode::input, refusal);
   if (stored) found_generation = stored->generation;

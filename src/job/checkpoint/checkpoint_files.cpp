@@ -134,7 +134,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   const MemoryLimit* const tightest = limits.tightest_memory();
   if (tightest != nullptr && status->st_size > tightest->free_bytes)
     throw Error(ErrorCode::input, path + ": cannot be read: it has " + std::to_string(status->st_size) +
-                                      " bytes, more than memory holds: name another file");
+                                      " bytes, which is more than the free memory: name another file");
   auto text = file.read_text();
   if (!text) refuse();
   return text;
@@ -273,9 +273,9 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
     for (int tries = 0; tries < max_tries; ++tries) {
       const std::int64_t next = std::max(newest() + 1, at_least);
       if (next > last_generation)
-        throw Error(ErrorCode::input,
-                    file_of(last_generation) +
-                        ": has the largest possible generation number: remove this file if no job uses it");
+        throw Error(ErrorCode::input, file_of(last_generation) +
+                                          ": the generation number of this file is the highest possible: "
+                                          "remove the file if no job uses the checkpoint");
       set_generation(next);
       if (!create_own_file()) continue;  // another start has taken the generation
       if (newest() > generation_) {
@@ -287,7 +287,7 @@ void CheckpointFiles::take_generation(std::int64_t at_least) {
     }
     generation_ = 0;
     throw Error(ErrorCode::input,
-                path_ + ": other starts of the same job write to this checkpoint: end them");
+                path_ + ": other starts of the same job write to this checkpoint: end these jobs");
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::input, error.what());
   }
@@ -388,7 +388,8 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
     }
   }
   if (!newer.empty())
-    throw Error(ErrorCode::job_fault, newer + ": this start ends, and leaves the checkpoint unchanged");
+    throw Error(ErrorCode::job_fault,
+                newer + ": this start of the job ends and leaves the checkpoint unchanged");
   return problem;
 }
 

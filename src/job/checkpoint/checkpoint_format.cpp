@@ -21,7 +21,7 @@ std::string checksum_line(std::string_view body) {
 }
 
 CheckpointRefusal torn() {
-  return {CheckpointRefusal::Kind::torn, "is torn: it is not as it was written"};
+  return {CheckpointRefusal::Kind::torn, "is damaged or incomplete"};
 }
 
 /// The refusal of a file that does not begin with this version's first line.
@@ -33,7 +33,7 @@ CheckpointRefusal other_beginning(std::string_view bytes) {
   const auto found = base::take_number<int>(bytes);
   if (!found || !bytes.starts_with('\n') || *found <= version) return torn();
   return {CheckpointRefusal::Kind::newer,
-          "is of format " + std::to_string(*found) + ", which is newer than this program's, " +
+          "is of format " + std::to_string(*found) + ", but this program reads formats up to " +
               std::to_string(version) + ": use the program that wrote it, or remove the file"};
 }
 
@@ -108,9 +108,10 @@ std::variant<StoredState, CheckpointRefusal> unpack_checkpoint(std::string_view 
     found.emplace_back(*name, *value);
   }
   if (found != expected)
-    return CheckpointRefusal{CheckpointRefusal::Kind::foreign,
-                             "belongs to something else: " + changed_fingerprint_entries(found, expected) +
-                                 "; give the name of another file, or remove this one"};
+    return CheckpointRefusal{
+        CheckpointRefusal::Kind::foreign,
+        "belongs to a different computation: " + changed_fingerprint_entries(found, expected) +
+            "; give the name of another file, or remove this file"};
   const auto state = take(bytes);
   if (!state || !bytes.empty()) return torn();
   stored.state = *state;

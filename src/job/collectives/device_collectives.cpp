@@ -41,10 +41,10 @@ std::string DeviceCollectives::State::why_not_nccl() const {
   if (devices.empty()) return "the job has no device";
   const auto shared = std::ranges::find_if(devices, [](const auto& device) { return device.sharers > 1; });
   if (shared != devices.end())
-    return "ranks share the device " + to_string(shared->uuid) + ", which NCCL does not allow";
+    return "ranks share the device " + to_string(shared->uuid) + ", but NCCL needs one device per rank";
   if (!parts.nccl_for_simulated && std::ranges::any_of(devices, &InventoryDevice::simulated))
     return "devices are simulated";
-  if (std::ranges::any_of(devices, &InventoryDevice::host)) return "hosts compute beside the devices";
+  if (std::ranges::any_of(devices, &InventoryDevice::host)) return "hosts compute together with the devices";
   return {};
 }
 
@@ -90,14 +90,14 @@ void DeviceCollectives::State::check(std::span<T* const> arrays, std::size_t cou
   if (arrays.size() != devices.size())
     throw Error(ErrorCode::usage,
                 "rank " + std::to_string(rank) + " gives " + std::to_string(arrays.size()) +
-                    " arrays, but it has " + std::to_string(devices.size()) +
-                    " devices: give one for each device, in the order of Tile::device_index");
+                    " arrays, but drives " + std::to_string(devices.size()) +
+                    " devices: give one array per device, in the order of Tile::device_index");
   const auto lacks_array = [&](const InventoryDevice& device) {
     return !device.excluded && arrays[static_cast<std::size_t>(device.index)] == nullptr;
   };
   if (count > 0 && std::ranges::any_of(devices, lacks_array))
     throw Error(ErrorCode::usage,
-                "rank " + std::to_string(rank) + " gives a null array: give one for every device");
+                "rank " + std::to_string(rank) + " gives a null array: give one array per device");
 }
 
 void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
@@ -110,10 +110,9 @@ void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
       ballots->vote(attempt.ballot(), signature_of({++calls_, signature}), *parts.inventory, what,
                     [&] { return std::string(what) + "\ncall " + std::to_string(calls_); });
   if (decided.outcome != Outcome::success)
-    attempt.end(
-        decided, what,
-        "the ranks do not make the same call of the device collectives: every rank must make the same "
-        "ones in the same order, with the same length and root");
+    attempt.end(decided, what,
+                "the ranks make different calls of the device collectives: every rank must make the same "
+                "calls in the same order, with the same length and root");
 }
 
 void DeviceCollectives::State::end(const char* what, const std::optional<Verdict::Failure>& mine) {
@@ -189,7 +188,7 @@ void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::siz
           if (root == all.end() || root->excluded)
             throw Error(ErrorCode::usage, "a broadcast from device " + std::to_string(root_index) +
                                               " of rank " + std::to_string(root_rank) +
-                                              ": the job lacks this device, or left it out: give another");
+                                              ": the job does not use this device: give another device");
           kept = keep_current(parts);
           if (on_hosts) values.resize(bytes);
         });

@@ -205,7 +205,7 @@ void NcclPath::wait(const char* stage, std::chrono::milliseconds timeout,
     while (!rang && !is_done(device, context)) {
       rang = alarm_.rang();
       if (timeout.count() > 0 && backoff.waited() > timeout)
-        throw Error(ErrorCode::job_fault, "NCCL has not finished after " + in_seconds(timeout));
+        throw Error(ErrorCode::job_fault, "an NCCL operation has not completed after " + in_seconds(timeout));
       if (backoff.is_long()) parts_.comm->alive();
       backoff();
     }

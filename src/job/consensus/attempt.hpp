@@ -21,7 +21,8 @@ class Misuse : public Error {
 };
 
 inline constexpr const char* thread_was_ended =
-    "a function that the job called ended its thread (pthread_exit, or cancelled): return from it, or throw";
+    "a function of the program ended its thread (pthread_exit or cancellation): let the function return or "
+    "throw";
 
 /// The first failure of this rank in a pass, for the vote. Recording does not throw, so that the rank always
 /// reaches the vote.

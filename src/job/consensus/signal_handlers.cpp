@@ -177,7 +177,7 @@ SignalHandlers::SignalHandlers(const std::vector<int>& signals) {
   if (signals.empty()) return;
   if (handlers_are_installed.exchange(true))
     throw Error(ErrorCode::usage,
-                "another StopRequest catches signals, and only one can at a time: destroy it first");
+                "another StopRequest already catches signals: destroy the other StopRequest first");
   caught_signal = 0;
   first_request_ns = 0;
   owner_ = true;
@@ -187,7 +187,7 @@ SignalHandlers::SignalHandlers(const std::vector<int>& signals) {
       installed_.pop_back();
       restore();
       throw Error(ErrorCode::usage, "signal " + std::to_string(signal) +
-                                        " cannot be caught: leave it out of StopOptions::signals");
+                                        " cannot be caught: remove this signal from StopOptions::signals");
     }
   }
 }
@@ -208,16 +208,15 @@ void SignalHandlers::reinstall(int rank) {
     if (!install(installed) || !is_foreign || std::exchange(installed.was_replaced, true)) continue;
     const std::string name = name_of_signal(installed.signal);
     const bool is_handler = simple_handler_of(now) != nullptr || info_handler_of(now) != nullptr;
-    const std::string what =
-        is_handler
-            ? "another handler of " + name +
-                  " was set while a StopRequest catches it: from now on both are called, the request's first"
-            : name +
-                  " was set to be ignored, or to its default, while a StopRequest catches it: the "
-                  "request catches it again";
-    mpi::detail::say("rank " + std::to_string(rank) + ": " + what +
-                     "; set handlers before the request is made, or leave the signal out of "
-                     "StopOptions::signals");
+    const std::string what = is_handler ? "another handler of " + name +
+                                              " was installed while a StopRequest catches this signal: both "
+                                              "handlers are called, the StopRequest's first"
+                                        : name +
+                                              " was set to ignore or default while a StopRequest catches "
+                                              "this signal: the StopRequest installs its handler again";
+    mpi::detail::say(
+        "rank " + std::to_string(rank) + ": " + what +
+        "; install handlers before creating the StopRequest, or remove the signal from StopOptions::signals");
   }
 }
 

@@ -27,7 +27,8 @@ constexpr std::chrono::milliseconds check_interval{10};
 
 StopOptions checked(StopOptions options) {
   if (options.time_limit.count() < 0)
-    throw Error(ErrorCode::usage, "StopOptions::time_limit is negative: give a time, or 0 for no limit");
+    throw Error(ErrorCode::usage,
+                "StopOptions::time_limit is negative: give a positive time, or 0 for no limit");
   options.time_limit = mpi::detail::clamped_time(options.time_limit);
   return options;
 }

@@ -76,7 +76,7 @@ std::string differing_lines(const std::string& text, const std::string& other) {
 /// 0.
 std::string difference_of(const std::vector<std::string>& texts, const Inventory& inventory) {
   const auto other = std::ranges::find_if(texts, [&](const auto& text) { return text != texts.front(); });
-  if (other == texts.end()) return "they differ in an unnamed value";
+  if (other == texts.end()) return "the calls differ in an unnamed value";
   const auto rank = static_cast<std::size_t>(other - texts.begin());
   const auto says = [&](std::size_t who, const std::string& what) {
     return "rank " + std::to_string(who) + " (" + inventory.ranks()[who].hostname + ") has " + what;

@@ -165,7 +165,7 @@ void record_xids(detail::XidWatch& watch, Devices& devices) {
   const auto numbers = watch.take();
   for (std::size_t i = 0; i < devices.size(); ++i)
     for (const std::uint64_t number : std::set(numbers[i].begin(), numbers[i].end()))
-      devices[i].failed("the driver logs Xid " + std::to_string(number));
+      devices[i].failed("the driver has logged Xid " + std::to_string(number));
 }
 
 /// The failures of excluded devices that the inventory does not list.

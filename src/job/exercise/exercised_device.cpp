@@ -71,7 +71,7 @@ void ExercisedDevice::open() {
   const InventoryDevice& known =
       job_.inventory().devices_of(job_.comm().rank())[static_cast<std::size_t>(device_)];
   if (known.excluded)
-    throw Error(ErrorCode::job_fault, "not exercised: the job left this device out after a failure");
+    throw Error(ErrorCode::job_fault, "not exercised: the job excluded this device after a failure");
   const std::size_t index = pool_index_of_claimed(job_.devices(), device_);
   bind_this_thread_near(job_.devices().device_at(index));
   const auto start = std::chrono::steady_clock::now();
@@ -178,9 +178,10 @@ void ExercisedDevice::check(std::size_t count, const Right& right) {
   for (std::size_t i = 0; i < found.size(); ++i)
     if (found[i] != right(i) && wrong++ == 0) first = i;
   if (wrong > 0)
-    throw Error(ErrorCode::job_fault, std::to_string(wrong) + " of " + std::to_string(found.size()) +
-                                          " results are wrong, the first at index " + std::to_string(first) +
-                                          ", counted from 0: do not use this GPU until it is checked");
+    throw Error(ErrorCode::job_fault,
+                std::to_string(wrong) + " of " + std::to_string(found.size()) +
+                    " results are wrong, the first at index " + std::to_string(first) +
+                    ", counted from 0: do not use this GPU before the hardware has been checked");
 }
 
 }  // namespace TESSERA_NAMESPACE

@@ -73,8 +73,8 @@ class TimedRun {
 
   [[nodiscard]] static std::int64_t checked(std::int64_t units) {
     if (units <= 0)
-      throw Error(ErrorCode::job_fault,
-                  "the timed run reports " + std::to_string(units) + " units: it must do one or more");
+      throw Error(ErrorCode::job_fault, "the timed run reports " + std::to_string(units) +
+                                            " units: JobOptions::measure must compute 1 unit or more");
     return units;
   }
 

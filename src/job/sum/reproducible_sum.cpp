@@ -42,7 +42,7 @@ bool all_zero(std::span<const double> run) {
 void ReproducibleSum::require_width(std::size_t width) {
   if (width > std::vector<SumElement>().max_size())
     throw Error(ErrorCode::usage, "a reproducible sum of " + std::to_string(width) +
-                                      " numbers is larger than memory can be: sum fewer numbers");
+                                      " numbers needs more memory than can be addressed: sum fewer numbers");
 }
 
 ReproducibleSum::ReproducibleSum(std::size_t width) {

@@ -21,14 +21,15 @@ std::optional<int> first_number(std::string_view list) {
 }  // namespace
 
 HostThreads choose_threads(int asked, const InventoryRank& rank) {
-  if (asked > 0) return {asked, "as asked for", {}};
+  if (asked > 0) return {asked, "as requested", {}};
   HostThreads threads;
   for (const char* variable : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"}) {
     const char* const text = std::getenv(variable);
     if (text == nullptr || *text == '\0') continue;
     const auto number = first_number(text);
     if (!number) {
-      threads.ignored = std::string(variable) + "='" + text + "' is not a number of threads, and is ignored";
+      threads.ignored =
+          std::string(variable) + "='" + text + "' is ignored, because the value is not a number of threads";
       continue;
     }
     const int usable = std::max(1, rank.usable_threads);

@@ -23,7 +23,7 @@ ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<voi
   } catch (const std::system_error& refusal) {
     throw Error(
         ErrorCode::job_fault,
-        std::string("the system grants no thread to compute on (") + refusal.what() +
+        std::string("the system cannot start a thread (") + refusal.what() +
             "): raise the limits of processes and memory (ulimit -u, ulimit -v, the cgroup's pids.max)");
   }
 }

@@ -228,7 +228,7 @@ void take_granted(const NodeView& view, bool allow_sharing, const detail::Proces
       } else if (granted.slot >= 0) {
         slot = detail::take_slot(detail::lock_folder(), name, granted.slot, user);
         if (slot == nullptr) {
-          decision.taken[granted.uuid] = "it is locked";
+          decision.taken[granted.uuid] = "an unknown process that holds the lock";
           continue;
         }
       }
@@ -269,13 +269,13 @@ Absence nothing_left(const Probe& probe, int ranks_of_node, const std::map<Uuid,
                            std::string(" that this rank sees");
   if (taken_here == seen)
     return {Absence::Reason::driven, "other jobs on " + probe.host.hostname + " drive " + what + " (" + who +
-                                         "): wait for their end, or allow sharing in all of them"};
+                                         "): wait until these jobs end, or allow sharing in all jobs"};
   return {Absence::Reason::none_left,
           "the other ranks of " + probe.host.hostname + " (" + std::to_string(ranks_of_node) + " in all)" +
               (who.empty() ? "" : " and other jobs (" + who + ")") + " drive " + what +
               (probe.broken.empty() ? ": start fewer ranks or allow sharing"
-                                    : ", as the driver cannot read " + probe.broken.front() +
-                                          ": have it repaired, or use another node")};
+                                    : ", and the driver cannot read " + probe.broken.front() +
+                                          ": repair this GPU, or use another node")};
 }
 
 }  // namespace

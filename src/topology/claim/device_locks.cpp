@@ -69,10 +69,9 @@ HeldLock open_file(const fs::path& file) {
   HeldLock opened(open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (opened.file() < 0) fail(file, "opened");
   if (!has_records_only(opened.file()))
-    throw Error(ErrorCode::job_fault,
-                file.string() +
-                    " is not a file of locks on GPUs: remove it if it is not needed, or name another "
-                    "folder in TESSERA_LOCK_DIR");
+    throw Error(ErrorCode::job_fault, file.string() +
+                                          " is not a GPU lock file: remove the file if no program needs it, "
+                                          "or set TESSERA_LOCK_DIR to another folder");
   return opened;
 }
 
@@ -180,7 +179,7 @@ struct LockedSlot {
       : lock(std::move(taken)), file(std::move(of)), removes(goes) {}
   ~LockedSlot() {
     const bool was_own = lock.is_own();
-    lock.evict();
+    lock.release();
     if (!removes || !was_own) return;
     try {
       const fs::path claims = file.parent_path() / claims_file;
@@ -226,8 +225,8 @@ fs::path lock_folder() {
     if (problem.empty()) return folder;
     problems += (problems.empty() ? "" : "; ") + folder.string() + ": " + problem;
   }
-  throw Error(ErrorCode::job_fault,
-              "no folder can hold the locks of GPUs (" + problems + "): name one in TESSERA_LOCK_DIR");
+  throw Error(ErrorCode::job_fault, "no folder can hold the GPU lock files (" + problems +
+                                        "): set TESSERA_LOCK_DIR to a folder that can be written");
 }
 
 std::string lock_name(const DeviceInfo& device, std::string_view launch, std::string_view node) {
@@ -253,19 +252,19 @@ HeldLock::HeldLock(HeldLock&& other) noexcept
     : file_(std::exchange(other.file_, -1)), process_(other.process_) {}
 HeldLock& HeldLock::operator=(HeldLock&& other) noexcept {
   if (this != &other) {
-    evict();
+    release();
     file_ = std::exchange(other.file_, -1);
     process_ = other.process_;
   }
   return *this;
 }
 HeldLock::~HeldLock() {
-  evict();
+  release();
 }
 bool HeldLock::is_own() const noexcept {
   return process_ == static_cast<std::int32_t>(getpid());
 }
-void HeldLock::evict() noexcept {
+void HeldLock::release() noexcept {
   if (file_ < 0) return;
   // Unlocks explicitly, because close() does not release the locks if a forked child has the file open.
   if (is_own()) (void)set_lock(file_, F_UNLCK, 0, all_bytes);
@@ -280,7 +279,8 @@ ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& progress, std
   while (!try_lock(lock_.file(), 0, file)) {
     if (std::chrono::steady_clock::now() > end)
       throw ClaimInProgress(to_string(read_record(lock_.file(), 0)) + " has been claiming GPUs for " +
-                            std::to_string(patience.count()) + " s: end it if it hangs or is suspended");
+                            std::to_string(patience.count()) +
+                            " s: end this process if it hangs or is suspended");
     if (progress) progress();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -312,7 +312,8 @@ ReservedSlot ClaimLock::reserve(const std::string& name, const DeviceUser& user)
     write_record(file.file(), slot, user, path);
     return {slot, std::move(file)};
   }
-  throw Error(ErrorCode::job_fault, name + " is used by " + std::to_string(max_slots) + " ranks: end some");
+  throw Error(ErrorCode::job_fault, name + " is used by " + std::to_string(max_slots) +
+                                        " ranks, the maximum: end other jobs on this GPU");
 }
 
 std::shared_ptr<const void> take_slot(const fs::path& folder, const std::string& name, int slot,

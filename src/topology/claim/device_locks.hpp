@@ -59,7 +59,7 @@ class HeldLock {
   [[nodiscard]] int file() const noexcept { return file_; }
   /// Whether this process created the object.
   [[nodiscard]] bool is_own() const noexcept;
-  void evict() noexcept;
+  void release() noexcept;
 
  private:
   int file_ = -1;

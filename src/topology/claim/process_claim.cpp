@@ -93,10 +93,9 @@ void ProcessClaim::begin_turn(FunctionRef<void()> between) {
   });
   if (has_another && !may_begin()) {
     leave_queue();
-    throw Error(
-        ErrorCode::usage,
-        "this thread would wait for its turn on a device while it keeps the turn of another job: end the "
-        "fit or DeviceTurn of that job first");
+    throw Error(ErrorCode::usage,
+                "this thread would wait for a device turn while holding the turn of another job: end the fit "
+                "or DeviceTurn of the other job first");
   }
   while (!may_begin()) {
     all_.changed.wait_for(lock, between_looks);

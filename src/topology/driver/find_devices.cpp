@@ -29,11 +29,11 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
   if (survey.cuda_version / 1000 < built_with / 1000)
     return absent(Reason::driver_too_old, "the NVIDIA driver supports CUDA " +
                                               version_text(survey.cuda_version) +
-                                              " and this program needs CUDA " +
+                                              ", but this program needs CUDA " +
                                               std::to_string(built_with / 1000) + ": update the driver");
   if (survey.gpus.empty() && !survey.unreadable.empty())
     return absent(Reason::driver_error,
-                  "the NVIDIA driver lets this process use none of its " +
+                  "the NVIDIA driver gives this process access to none of the " +
                       gpus_text(survey.unreadable.size()) + " (" +
                       (survey.broken.empty() ? survey.unreadable : survey.broken).front() + ")");
   if (survey.gpus.empty()) return absent(Reason::no_device, "the NVIDIA driver sees no GPU");
@@ -41,9 +41,10 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
   auto visible = visible_devices(survey.gpus, env);
   if (visible.empty() && env.visible_devices)
     return absent(Reason::none_visible, "CUDA_VISIBLE_DEVICES=\"" + *env.visible_devices +
-                                            "\" leaves none of this node's " + gpus_text(survey.gpus.size()));
+                                            "\" selects none of this node's " +
+                                            gpus_text(survey.gpus.size()));
   if (visible.empty())
-    return absent(Reason::no_device, "MIG mode is on and no MIG instance has been made on any GPU");
+    return absent(Reason::no_device, "MIG mode is on, but no GPU has a MIG instance: create MIG instances");
 
   const DeviceInfo first = visible.front();
   std::erase_if(visible,
@@ -51,8 +52,8 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
   if (visible.empty())
     return absent(Reason::no_device,
                   first.name + " has compute capability " + std::to_string(first.capability.major) + "." +
-                      std::to_string(first.capability.minor) + ", which CUDA " + version_text(built_with) +
-                      " no longer serves: build with an older CUDA");
+                      std::to_string(first.capability.minor) + ", but CUDA " + version_text(built_with) +
+                      " no longer supports this version: build with an older CUDA");
   return {std::move(visible), std::nullopt};
 }
 
@@ -63,10 +64,10 @@ void leave_only(std::span<const Uuid> started_with, FoundDevices& found) {
     return std::ranges::find(started_with, device.uuid.bytes, &Uuid::bytes) == started_with.end();
   });
   if (!found.devices.empty()) return;
-  found = absent(Absence::Reason::not_started,
-                 "CUDA was initialised in this process without the " + gpus_text(visible) +
-                     " that CUDA_VISIBLE_DEVICES leaves, and cannot use more GPUs now: make all jobs of a "
-                     "process before the first of them uses its GPUs");
+  found = absent(Absence::Reason::not_started, "CUDA was initialised in this process without the " +
+                                                   gpus_text(visible) +
+                                                   " that CUDA_VISIBLE_DEVICES selects now: create all jobs "
+                                                   "of a process before the first job uses GPUs");
 }
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -119,7 +119,7 @@ Survey survey_nvml() {
   const NvmlLibrary library;
   if (!library.found())
     return no_survey(Absence::Reason::no_driver,
-                     "no NVIDIA driver is installed (libnvidia-ml.so.1 is not there)");
+                     "no NVIDIA driver is installed (libnvidia-ml.so.1 not found)");
   if (library.status() == Status::driver_not_loaded)
     return no_survey(Absence::Reason::no_driver,
                      "the NVIDIA driver is installed but its kernel module is not loaded");

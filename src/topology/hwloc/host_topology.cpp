@@ -53,11 +53,13 @@ void load_topology(hwloc_topology_t topology) {
   const bool recorded = file != nullptr && *file != '\0';
   if ((!recorded || hwloc_topology_set_xml(topology, file) == 0) && hwloc_topology_load(topology) == 0)
     return;
-  throw Error(ErrorCode::job_fault, recorded ? "HWLOC_XMLFILE=\"" + std::string(file) +
-                                                   "\" is not a topology that hwloc can read: give a file "
-                                                   "written by lstopo, or unset the variable"
-                                             : "hwloc cannot load this machine's topology: name a file "
-                                               "written by lstopo in HWLOC_XMLFILE");
+  throw Error(
+      ErrorCode::job_fault,
+      recorded
+          ? "HWLOC_XMLFILE=\"" + std::string(file) +
+                "\" is not a topology file that hwloc can read: give a file written by lstopo, or unset "
+                "HWLOC_XMLFILE"
+          : "hwloc cannot load the topology of this machine: set HWLOC_XMLFILE to a file written by lstopo");
 }
 
 /// GPU memory that the host can address appears as a NUMA node without cores.

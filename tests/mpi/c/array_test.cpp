@@ -161,7 +161,7 @@ TEST_F(CArray, MovesToAnotherPlan) {
   solver.expect_on_host(2, other);
   const OwnedPlan fewer = planned(job, units - 1);
   EXPECT_EQ(tessera_array_move_to(solver.rows.get(), fewer.get()), TESSERA_USAGE);
-  expect_error_with("give plans of the same units");
+  expect_error_with("give two plans with the same number of units");
   EXPECT_EQ(tessera_array_move_to(solver.rows.get(), nullptr), TESSERA_USAGE);
 }
 
@@ -172,7 +172,7 @@ TEST_F(CArray, APassThatFailsMakesNoVersion) {
   ASSERT_EQ(solver.step(), TESSERA_OK) << tessera_error();
   int failing_rank = size_of_world() - 1;
   EXPECT_EQ(solver.step(&failing_rank), TESSERA_JOB_FAULT);
-  expect_error_with("the host function returned 7 for the units from");
+  expect_error_with("the host function returned 7 for the units beginning at");
   EXPECT_EQ(solver.version(), 2);
   solver.expect_on_host(1, solver.plan);
 }
@@ -213,7 +213,7 @@ TEST_P(CArrayFault, ADeviceThatIsLostRollsBackToTheLastDownload) {
   }
   EXPECT_EQ(solver.version(), 5);
   EXPECT_EQ(solver.step(), TESSERA_ROLLED_BACK);
-  expect_error_with("all arrays are back at the versions of the hosts");
+  expect_error_with("all arrays have returned to their last host copies");
   EXPECT_EQ(solver.version(), 3);
   solver.expect_on_host(2, solver.plan);
   while (solver.version() < 6) ASSERT_EQ(solver.step(), TESSERA_OK) << tessera_error();
@@ -272,7 +272,8 @@ class CArrayMisuse : public CArray {
 TEST_F(CArrayMisuse, ArgumentsThatMakeNoPassAreRefusedOnEveryRank) {
   expect_refused({}, "arrays");  // null, or a count of 0
   expect_refused({{nullptr, TESSERA_READ}}, ": an array is null");
-  expect_refused({{solver_.states.get(), 3}}, ": an array has the use 3: give a value of tessera_use");
+  expect_refused({{solver_.states.get(), 3}},
+                 ": an array has the use 3: set the use to a value of tessera_use");
   ASSERT_EQ(solver_.step(), TESSERA_OK) << tessera_error();
   const tessera_array_use used{solver_.states.get(), TESSERA_MODIFY};
   EXPECT_EQ(tessera_update(job_.get(), &used, 0, no_device, advance_on_host, nullptr), TESSERA_USAGE);

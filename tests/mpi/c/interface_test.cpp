@@ -153,7 +153,7 @@ TEST(CInterface, ScattersOnHostsAlone) {
   Calls calls;
   EXPECT_EQ(scatter_points(job, plan, points, calls, nullptr), TESSERA_OK) << tessera_error();
   expect_norms(plan, points);
-  EXPECT_NE(std::string(tessera_job_verdict(job.get())).find("for hosts alone"), std::string::npos);
+  EXPECT_NE(std::string(tessera_job_verdict(job.get())).find("runs only on hosts"), std::string::npos);
 }
 
 TEST(CInterface, AHostFunctionThatFailsFailsEverywhere) {
@@ -163,7 +163,7 @@ TEST(CInterface, AHostFunctionThatFailsFailsEverywhere) {
   Calls calls;
   calls.failing_rank = size_of_world() - 1;
   EXPECT_EQ(scatter_points(job, plan, points, calls), TESSERA_JOB_FAULT);
-  EXPECT_TRUE(contains(tessera_error(), "the host function returned 7 for the units from"));
+  EXPECT_TRUE(contains(tessera_error(), "the host function returned 7 for the units beginning at"));
 }
 
 /// The calls of one rank's host function, whose results are ignored.
@@ -203,7 +203,7 @@ TEST(CInterface, ACallWithinAFunctionOfAPassEndsThePassThoughItsStatusIsIgnored)
                                   within, &context),
                   TESSERA_USAGE)
             << devices << ", " << returned;
-        expect_error_with("make it on the main thread, between passes");
+        expect_error_with("make collective calls on the main thread, between passes");
         EXPECT_EQ(tessera_array_version(array.get()), 0);
       }
     }
@@ -333,7 +333,7 @@ TEST(CInterface, MovesUnitsBetweenPlans) {
   EXPECT_EQ(tessera_move(job.get(), from.get(), to.get(), points.data(), last ? count + 1 : count,
                          sizeof(Point), moved.data()),
             TESSERA_USAGE);
-  expect_error_with("give those of local_range(from)");
+  expect_error_with("give the units of local_range(from)");
   EXPECT_EQ(tessera_move(job.get(), from.get(), last ? nullptr : to.get(), points.data(), count,
                          sizeof(Point), moved.data()),
             TESSERA_USAGE);

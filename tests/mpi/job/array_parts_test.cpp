@@ -207,7 +207,8 @@ TEST_P(ArrayParts, ABlockThatDoesNotFitIsRefused) {
   EXPECT_EQ(job_.last_verdict().ran, Verdict::Ran::fallback);
   EXPECT_EQ(job_.last_verdict().failure.stage, "allocate");
   EXPECT_EQ(job_.last_verdict().failure.reason,
-            "a block of 10 units at 2008 bytes does not fit the budget of 20000 bytes: use smaller blocks");
+            "a block of 10 units with 2008 bytes per unit exceeds the device memory limit of 20000 bytes: "
+            "use smaller blocks");
   too_wide.expect_host_values();
 }
 

@@ -97,8 +97,7 @@ TEST_F(Checkpoints, WhatIsTornIsNamedAndThePreviousUsed) {
   const std::string whole = read();
   for (const std::string& torn : {std::string(), whole.substr(0, whole.size() / 2), whole + "x"}) {
     write(torn);
-    EXPECT_EQ(found(), "one; " + path_ + " is torn: it is not as it was written; " + path_ +
-                           ".previous is used in its place");
+    EXPECT_EQ(found(), "one; " + path_ + " is damaged or incomplete; " + path_ + ".previous is used instead");
   }
   // A torn file does not replace the previous state.
   const std::string previous = read(".previous");
@@ -108,13 +107,13 @@ TEST_F(Checkpoints, WhatIsTornIsNamedAndThePreviousUsed) {
   write(previous.substr(0, previous.size() / 2), ".previous");
   EXPECT_EQ(found(), "three");
   write("");
-  EXPECT_EQ(found(), "none; " + path_ + " is torn: it is not as it was written; " + path_ +
-                         ".previous is torn: it is not as it was written");
+  EXPECT_EQ(found(),
+            "none; " + path_ + " is damaged or incomplete; " + path_ + ".previous is damaged or incomplete");
 }
 
 TEST_F(Checkpoints, AStateBeforeTheLastIsNotKeptInThePlaceOfAnothersFile) {
   const std::string stays =
-      path_ + ".previous stays: named as files of a checkpoint, but not known to be written by one";
+      path_ + ".previous stays: named like checkpoint files, but perhaps not written by a checkpoint";
   for (const char* others : {"", "y,x\n"}) {
     write(others, ".previous");
     EXPECT_EQ(found(), "none; " + stays);

@@ -159,7 +159,7 @@ TEST_F(CompileTest, AJobThatIsToStopLeavesItsCompilation) {
 TEST_F(CompileTest, RanksThatGiveDifferentSourcesAllHearOfIt) {
   if (comm_.size() == 1) GTEST_SKIP() << "one rank agrees with itself";
   Job job = make_job();
-  expect_error(ErrorCode::usage, "do not compile the same \"test\"",
+  expect_error(ErrorCode::usage, "compile different sources as \"test\"",
                [&] { (void)job.compile(source_of(comm_.rank() == 0 ? "a" : "b")); });
 }
 

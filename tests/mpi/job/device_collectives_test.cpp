@@ -198,7 +198,7 @@ TEST(DeviceCollectives, GoThroughHostMemoryWhereHostsCompute) {
   options.hosts = true;
   Scene scene({}, std::chrono::minutes(1), options);
   EXPECT_EQ(scene.collectives.open(), DeviceCollectives::Path::hosts);
-  EXPECT_EQ(scene.collectives.reason(), "hosts compute beside the devices");
+  EXPECT_EQ(scene.collectives.reason(), "hosts compute together with the devices");
   EXPECT_EQ(scene.seen.joined, 0);
   const Arrays<double> reals(scene.job, 1000);
   scene.collectives.sum(reals.pointers(), 1000);
@@ -259,7 +259,7 @@ TEST(DeviceCollectives, BroadcastFromAnyDevice) {
   const std::string message = error_of(
       ErrorCode::usage, [&] { job.collectives().broadcast(arrays.untyped(), 7 * sizeof(double), 1, 0); });
   EXPECT_EQ(message,
-            "a broadcast from device 0 of rank 1: the job lacks this device, or left it out: give another");
+            "a broadcast from device 0 of rank 1: the job does not use this device: give another device");
 }
 
 TEST(DeviceCollectives, WithoutADeviceThereIsNothingToDo) {
@@ -289,7 +289,7 @@ TEST(DeviceCollectives, MisuseOnOneRankIsAnErrorOnAllAndTheNextCallWorks) {
   if (culprit) arrays.drop_last();
   const std::string message = error_of(culprit ? ErrorCode::usage : ErrorCode::job_fault,
                                        [&] { job.collectives().sum(arrays.pointers(), 5); });
-  EXPECT_NE(message.find("rank 0 gives 1 arrays, but it has 2 devices"), std::string::npos) << message;
+  EXPECT_NE(message.find("rank 0 gives 1 arrays, but drives 2 devices"), std::string::npos) << message;
 
   const Arrays<double> whole(job, 5);
   job.collectives().sum(whole.pointers(), 5);
@@ -410,7 +410,7 @@ TEST(NcclAgreement, AnOperationThatNeverEndsIsGivenUp) {
   const Arrays<double> arrays(scene.job, 9);
   const std::string message =
       error_of(ErrorCode::job_fault, [&] { scene.collectives.sum(arrays.pointers(), 9); });
-  EXPECT_NE(message.find("NCCL has not finished after 1 s"), std::string::npos) << message;
+  EXPECT_NE(message.find("an NCCL operation has not completed after 1 s"), std::string::npos) << message;
   expect_same_on_all_ranks(scene.job.comm(), message);
 }
 

@@ -129,9 +129,9 @@ TEST_F(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {
   const bool last = comm.rank() == comm.size() - 1;
   const std::pair<std::function<void()>, const char*> mistakes[] = {
       {[] { pthread_exit(nullptr); }, "ended its thread (pthread_exit"},
-      {[&] { comm.barrier(); }, "a collective call, such as Job::run, was made on a thread other than"},
+      {[&] { comm.barrier(); }, "a collective call, for example Job::run, was made outside the main thread"},
       {[&] { const Job inner(comm); },
-       "a collective call, such as Job::run, was made on a thread other than"}};
+       "a collective call, for example Job::run, was made outside the main thread"}};
   for (const auto& [mistake, said] : mistakes) {
     for (const bool of_all : {true, false}) {
       const std::string refusal = refusal_of(comm, measured_by([&, &mistake = mistake](const HostTile&) {
@@ -150,7 +150,7 @@ TEST_F(MeasuredScores, OfSimulatedDevicesAreTimedOnAllRanksOrOnNone) {
   const auto on_host = [](const HostTile&) { return std::int64_t{1}; };
   const int last = comm.size() - 1;
   const std::string refusal = refusal_of(comm, comm.rank() == last ? measured_by() : measured_by(on_host));
-  EXPECT_TRUE(refusal.starts_with("the ranks were given different job options")) << refusal;
+  EXPECT_TRUE(refusal.starts_with("the ranks have different job options")) << refusal;
   EXPECT_NE(refusal.find("has a measure on the host; rank " + std::to_string(last)), std::string::npos)
       << refusal;
   expect_same_on_all_ranks(comm, refusal);

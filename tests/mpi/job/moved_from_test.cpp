@@ -175,7 +175,7 @@ TEST_F(MovedFrom, Communicator) {
   ReproducibleSum sum(1);
   MPI_Request request = MPI_REQUEST_NULL;
   expect_refused(
-      "the communicator is empty (default-constructed or moved from): use the Session's",
+      "the communicator is empty (default-constructed or moved from): use the communicator of the Session",
       {[&] { (void)gone.duplicate(); }, [&] { (void)gone.duplicate(std::chrono::milliseconds(1)); },
        [&] { gone.alive(); }, [&] { (void)gone.split(0); }, [&] { gone.barrier(); },
        [&] { gone.allreduce(std::span(values), mpi::Reduction::sum); },
@@ -364,7 +364,7 @@ TEST_F(MovedFrom, DeviceStaging) {
 TEST_F(MovedFrom, MemoryUpstream) {
   auto gone = make_host_upstream(1 << 20);
   const BufferPool pool(moved_out_of(gone));
-  const char* const problem = ": the upstream is null: give each pool one of its own";
+  const char* const problem = ": the upstream is null: give each pool a separate upstream";
   expect_refused(std::string("buffer pool") + problem, {[&] { const BufferPool other(moved_out_of(gone)); }});
   expect_refused(std::string("workspace pool") + problem,
                  {[&] { const WorkspacePool other(moved_out_of(gone)); }});

@@ -18,7 +18,7 @@ namespace tessera::testing {
 namespace {
 
 constexpr const char* on_another_thread =
-    "a collective call, such as Job::run, was made on a thread other than";
+    "a collective call, for example Job::run, was made outside the main thread";
 
 /// Jobs on hosts and on simulated devices, without a timeout that could end a hang.
 class Nested : public ::testing::TestWithParam<const char*> {
@@ -127,7 +127,8 @@ TEST_P(Nested, FunctionsThatAreNullAreRefused) {
           job_.scatter(plan, std::span(changed), no_scatter, [](const HostTile&, std::span<double>) {});
         }),
         misuse_of([&] { (void)job_.map<double>(plan, std::span<const double>(units), on_device, no_map); })})
-    EXPECT_EQ(said, "a function of the pass is null: give one for devices and one for the host");
+    EXPECT_EQ(said,
+              "a function of the pass is null: give a function for devices and a function for the host");
   EXPECT_EQ(changed, units);
   EXPECT_NE(misuse_of([&] { job_.run_alive(nullptr); }), "");
   expect_usable();
@@ -177,7 +178,7 @@ TEST_P(Nested, AnotherVerbOrTypeOnOneRankIsToldToAll) {
   };
   const auto disagreement = [&](const std::function<void()>& ours, const std::function<void()>& of_last) {
     const std::string said = misuse_of(last ? of_last : ours);
-    EXPECT_TRUE(said.starts_with("the ranks do not make the same call in pass ")) << said;
+    EXPECT_TRUE(said.starts_with("the ranks make different calls in pass ")) << said;
     EXPECT_NE(said.find("rank " + std::to_string(comm_.size() - 1) + " ("), std::string::npos) << said;
     expect_same_on_all_ranks(comm_, said);
     expect_same_on_all_ranks(comm_, to_string(job_.last_verdict()));

@@ -84,7 +84,7 @@ TEST_P(Passes, HostOnlyRunsOnTheHostsAndLeavesTheDevicesToLaterPasses) {
     EXPECT_EQ(verdict.ran, Verdict::Ran::host);
     EXPECT_EQ(verdict.devices, 0);
     if (!job_.inventory().devices().empty()) {
-      EXPECT_EQ(verdict.absence, "the pass is for hosts alone");
+      EXPECT_EQ(verdict.absence, "the pass runs only on hosts");
     }
     expect_same_on_all_ranks(job_.comm(), to_string(verdict));
   };

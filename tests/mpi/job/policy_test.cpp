@@ -50,8 +50,8 @@ TEST(JobPolicy, GpuWithoutADeviceIsTheSameErrorOnEveryRank) {
   const auto comm = world();
   std::string message;
   message = error_of(ErrorCode::device_absent, [&] { const Job job(comm, with_policy(Policy::gpu)); });
-  EXPECT_TRUE(message.starts_with("a GPU is required, but there is none: ")) << message;
-  EXPECT_GT(message.size(), std::string("a GPU is required, but there is none: ").size());
+  EXPECT_TRUE(message.starts_with("a GPU is required, but no GPU can be used: ")) << message;
+  EXPECT_GT(message.size(), std::string("a GPU is required, but no GPU can be used: ").size());
   expect_same_on_all_ranks(comm, message);
 }
 
@@ -73,7 +73,7 @@ TEST(JobPolicy, GpuAllowsAPassOnHostsAlone) {
                          partial[0] += static_cast<double>(tile.range.size());
                        }),
             std::vector<double>{100});
-  EXPECT_EQ(job.last_verdict().absence, "the pass is for hosts alone");
+  EXPECT_EQ(job.last_verdict().absence, "the pass runs only on hosts");
   EXPECT_FALSE(job.on_host());
 }
 

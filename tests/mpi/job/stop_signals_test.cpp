@@ -105,7 +105,8 @@ TEST_F(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
       informed ? OwnHandlers::set_informed() : OwnHandlers::set_plain();
       EXPECT_FALSE(stop.agree());
       const std::string said = ::testing::internal::GetCapturedStderr();
-      const auto at = said.find("another handler of SIGUSR2 was set while a StopRequest catches it");
+      const auto at =
+          said.find("another handler of SIGUSR2 was installed while a StopRequest catches this signal");
       EXPECT_NE(at, std::string::npos) << said;
       EXPECT_EQ(said.find("another handler", at + 1), std::string::npos) << "said twice: " << said;
       if (comm.rank() == 0) (void)std::raise(SIGUSR2);
@@ -127,10 +128,9 @@ TEST_F(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
     ::testing::internal::CaptureStderr();
     EXPECT_FALSE(stop.agree());
     const std::string said = ::testing::internal::GetCapturedStderr();
-    EXPECT_TRUE(
-        contains(said,
-                 "SIGUSR2 was set to be ignored, or to its default, while a StopRequest catches it: the "
-                 "request catches it again"));
+    EXPECT_TRUE(contains(said,
+                         "SIGUSR2 was set to ignore or default while a StopRequest catches this signal: the "
+                         "StopRequest installs its handler again"));
     (void)std::raise(SIGUSR2);
     EXPECT_TRUE(stop.requested());
   }

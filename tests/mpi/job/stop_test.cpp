@@ -244,8 +244,7 @@ TEST_F(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
   const auto of_job = comm.split(comm.rank() % 2);
   StopRequest of_neighbours(comm.split(comm.rank() / 2), {.signals = {}});
   for (StopRequest* const stop : {&of_neighbours, &of_one})
-    EXPECT_TRUE(
-        refusal_by(of_job, *stop).starts_with("JobOptions::stop was made over other ranks than the job"));
+    EXPECT_TRUE(refusal_by(of_job, *stop).starts_with("JobOptions::stop has other ranks than the job"));
 }
 
 TEST_F(StopRequests, AMistakeOfOneRankIsToldToAll) {
@@ -254,9 +253,9 @@ TEST_F(StopRequests, AMistakeOfOneRankIsToldToAll) {
     return error_of(ErrorCode::usage, [&] { const StopRequest stop(comm, options); });
   };
   EXPECT_EQ(refusal({.time_limit = std::chrono::milliseconds(on_last ? -1 : 1)}),
-            "StopOptions::time_limit is negative: give a time, or 0 for no limit");
+            "StopOptions::time_limit is negative: give a positive time, or 0 for no limit");
   EXPECT_EQ(refusal({.signals = {on_last ? SIGKILL : SIGUSR1}}),
-            "signal 9 cannot be caught: leave it out of StopOptions::signals");
+            "signal 9 cannot be caught: remove this signal from StopOptions::signals");
   EXPECT_FALSE(StopRequest(comm).requested()) << "and what was taken is given back";
 }
 

@@ -75,7 +75,7 @@ TEST(Backend, WithoutADeviceTheErrorNamesTheLabel) {
   on_a_new_thread([] {
     const auto [code, message] = error_of([] { (void)probe_backend("fit rows"); });
     EXPECT_EQ(code, ErrorCode::device_absent);
-    EXPECT_TRUE(contains(message, "backend \"fit rows\" finds no device bound to this thread"));
+    EXPECT_TRUE(contains(message, "backend \"fit rows\" needs a device bound to this thread"));
   });
 }
 
@@ -178,7 +178,8 @@ TEST(Backend, ALabelIsOfOneType) {
       (void)probe_backend_with_compile("test", [](const BackendContext&) { return std::string("1"); });
     });
     EXPECT_EQ(code, ErrorCode::usage);
-    EXPECT_NE(message.find("backend \"test\" was built as another type"), std::string::npos) << message;
+    EXPECT_NE(message.find("backend \"test\" was already built as another type"), std::string::npos)
+        << message;
   });
 }
 

@@ -117,7 +117,7 @@ TEST(DevicePool, WorkGoesToDevicesThatWereNotLeftOut) {
   EXPECT_EQ(pool.most_free_memory(), Ordinal{0});
   pool.leave_out(0);
   EXPECT_EQ(refusal([&] { (void)pool.next_device(); }),
-            "device pool: the next device was requested, but all devices of the pool were left out");
+            "device pool: the next device was requested, but all devices of the pool are excluded");
   EXPECT_EQ(pool.context_of(Ordinal{0}).info().name, "device 0") << "it is there";
 }
 

@@ -65,7 +65,7 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(0)(r).index_below(1); }),
             "a.json: is damaged: a.b[0]: is 1, not a whole number from 0 to 0");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(0)(r).index_below(0); }),
-            "a.json: is damaged: a.b[0]: is an index into an empty list");
+            "a.json: is damaged: a.b[0]: must not be an index, because the list is empty");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(2)(r).number(); }),
             "a.json: is damaged: a.b[2]: is text, not a number");
   for (const std::size_t i : {std::size_t{3}, std::size_t{4}})
@@ -116,7 +116,7 @@ TEST_F(ReadText, TakesTheWholeOfARegularFile) {
   std::ofstream(path("a")) << text;
   EXPECT_EQ(files::read_text(path("a"), 200'000), text);
   EXPECT_EQ(fault([&] { (void)files::read_text(path("a"), 199'999); }),
-            path("a") + ": cannot be read: it has more than 199999 bytes");
+            path("a") + ": cannot be read: the file has more than 199999 bytes");
   EXPECT_FALSE(files::read_text("/proc/self/status", 1 << 20).empty());
 }
 
@@ -130,7 +130,7 @@ TEST_F(ReadText, RefusesWhatHasNoEndAtOnce) {
   // A file that claims a terabyte, without using disk space.
   std::ofstream(path("hole")) << "{";
   if (::truncate(path("hole").c_str(), off_t{1} << 40) != 0) GTEST_SKIP() << "no files with holes here";
-  EXPECT_NE(fault([&] { const JsonFile file(path("hole"), "a test"); }).find("it has more than"),
+  EXPECT_NE(fault([&] { const JsonFile file(path("hole"), "a test"); }).find("the file has more than"),
             std::string::npos);
 }
 

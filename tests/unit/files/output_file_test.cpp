@@ -87,10 +87,10 @@ TEST_F(Output, IsNoFileThatIsReadOrWrittenUnderAnotherSpelling) {
   for (const char* spelling : {"a/new", "./a//new", "b/new", "none/../a/new"}) {
     const std::string again = folder_.path().string() + "/" + spelling;
     EXPECT_EQ(refusal(new_one, again, there),
-              "--checkpoint " + again + " is also the file of --out: give it another name");
+              "--checkpoint " + again + " is also the file of --out: give another file name");
   }
   EXPECT_EQ(refusal(folder_ / "b/../there", "", there),
-            "--out " + (folder_ / "b/../there").string() + " is also an input: give it another name");
+            "--out " + (folder_ / "b/../there").string() + " is also an input: give another file name");
   EXPECT_EQ(refusal("model.json", fs::current_path() / "model.json", there).substr(0, 12), "--checkpoint");
   EXPECT_EQ(refusal(new_one, "", there), "");
   EXPECT_EQ(refusal(new_one, new_one + "er", there), "");
@@ -103,7 +103,7 @@ TEST_F(Output, TakesThePlaceOfNothingButAFile) {
   const auto why = [](const std::string& path) {
     return error_if_any(ErrorCode::input, [&] { files::OutputFile file(path); }).value_or("taken");
   };
-  EXPECT_EQ(why(""), "an output file has an empty name: give a name");
+  EXPECT_EQ(why(""), "the name of an output file is empty: give a name");
   EXPECT_EQ(why(folder_.path()), folder_.path().string() + ": is a directory: give the name of a file");
   EXPECT_EQ(why(pipe), pipe + ": is not a regular file: give the name of a file");
   EXPECT_EQ(why(folder_ / "link"),

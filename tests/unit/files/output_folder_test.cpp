@@ -59,8 +59,9 @@ TEST_F(OutputFolders, ReplaceNothing) {
   std::ofstream(folder_ / "file") << "mine";
   fs::create_directory(folder_ / "full");
   std::ofstream(folder_ / "full" / "file") << "mine";
-  EXPECT_NE(fault_of(folder_ / "file").find("is a file, but a folder is needed"), std::string::npos);
-  EXPECT_NE(fault_of(folder_ / "full/").find("is a folder that is not empty"), std::string::npos);
+  EXPECT_NE(fault_of(folder_ / "file").find("a file has this name, but a folder is needed"),
+            std::string::npos);
+  EXPECT_NE(fault_of(folder_ / "full/").find("the folder is not empty"), std::string::npos);
   EXPECT_NE(fault_of(folder_ / "none" / "parts").find("cannot be created: No such file"), std::string::npos);
   EXPECT_NE(fault_of(folder_ / "file" / "parts").find("cannot be created: Not a directory"),
             std::string::npos);

@@ -71,7 +71,7 @@ TEST(ScratchMemory, SaysWhyThereIsNone) {
 TEST(ScratchMemory, IsNotInMemory) {
   if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "there is no /dev/shm";
   EXPECT_EQ(refusal("/dev/shm", bytes),
-            "/dev/shm: its files are in memory (tmpfs): name a folder on a disk for scratch files");
+            "/dev/shm: the folder is in memory (tmpfs): name a folder on a disk for scratch files");
 }
 
 TEST(NodeScratch, IsSharedByThoseWhoOpenItUntilItsNameIsForgotten) {

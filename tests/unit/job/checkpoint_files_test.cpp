@@ -154,9 +154,10 @@ TEST_F(Files, AreNotReadWhereTheyAreLargerThanTheMemory) {
   std::ofstream(path()) << "tessera checkpoint 1\n";
   // A sparse file of a terabyte, with only the first line.
   if (::truncate(path().c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no files with holes here";
-  EXPECT_EQ(
-      error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
-      path() + ": cannot be read: it has 4398046511104 bytes, more than memory holds: name another file");
+  EXPECT_EQ(error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
+            path() +
+                ": cannot be read: it has 4398046511104 bytes, which is more than the free memory: name "
+                "another file");
 }
 
 TEST_F(Files, MayLieInTheCurrentFolder) {
@@ -246,7 +247,8 @@ TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
 
   std::ofstream(path() + ".generation-1000000000000") << "the last";
   CheckpointFiles files(path());
-  expect_error(ErrorCode::input, "generation-1000000000000: has the largest",
+  expect_error(ErrorCode::input,
+               "generation-1000000000000: the generation number of this file is the highest possible",
                [&] { files.take_generation(1); });
 }
 

@@ -307,7 +307,7 @@ TEST(HostPass, RefusesWhereTheSystemGrantsNoThread) {
   {
     const testing::NoNewThreads none;
     const std::string said = error_of(ErrorCode::job_fault, pass);
-    EXPECT_TRUE(said.starts_with("the system grants no thread to compute on (")) << said;
+    EXPECT_TRUE(said.starts_with("the system cannot start a thread (")) << said;
   }
   EXPECT_EQ(calls, 0);
   EXPECT_TRUE(pass());

@@ -31,7 +31,7 @@ void expect(const HostThreads& threads, int count, const std::string& from, cons
 }
 
 TEST(HostThreads, AreThoseAskedForWhateverTheMachineHas) {
-  expect(choose(64, "2", "4"), 64, "as asked for");
+  expect(choose(64, "2", "4"), 64, "as requested");
 }
 
 TEST(HostThreads, OpenMpComesBeforeSlurm) {
@@ -53,7 +53,8 @@ TEST(HostThreads, VariablesAreKeptToWhatCanRun) {
 TEST(HostThreads, WhatIsNoNumberOfThreadsIsPassedOver) {
   for (const std::string text : {"many", "0", "-1", "2.5", "4x", ",4", "99999999999", " "}) {
     SCOPED_TRACE(text);
-    const std::string ignored = "OMP_NUM_THREADS='" + text + "' is not a number of threads, and is ignored";
+    const std::string ignored =
+        "OMP_NUM_THREADS='" + text + "' is ignored, because the value is not a number of threads";
     expect(choose(0, text, "4"), 4, "SLURM_CPUS_PER_TASK", ignored);
     expect(choose(0, text, {}), 3, "6 hardware threads, shared by 2 ranks", ignored);
   }

@@ -268,7 +268,7 @@ TEST_F(FakePool, TheLimitIsKept) {
   (void)use(mib / 2, a);
   EXPECT_EQ(stats().reserved_bytes(), 3 * mib + mib / 2);
   const std::string message = error_of(ErrorCode::job_fault, [&] { (void)take(2 * mib, a); });
-  EXPECT_NE(message.find("2097152 bytes were asked for"), std::string::npos) << message;
+  EXPECT_NE(message.find("2097152 bytes were requested"), std::string::npos) << message;
   EXPECT_NE(message.find("limit is 4194304"), std::string::npos) << message;
   EXPECT_EQ(stats().cached_bytes, mib / 2) << "what cannot help was freed";
   three.reset();
@@ -290,7 +290,7 @@ TEST_F(FakePool, OutOfMemoryFreesTheCacheWaitsAndTriesAgain) {
   const std::string message =
       error_of(ErrorCode::job_fault, [&] { (void)tight.take_bytes(7 * mib, small.stream(1)); });
   EXPECT_EQ(message,
-            "buffer pool: 7340032 bytes were asked for, but device memory has run out: 2097152 bytes in use, "
+            "buffer pool: 7340032 bytes were requested, but device memory has run out: 2097152 bytes in use, "
             "6291456 cached (freed); the device has 6291456 free of 8388608");
   EXPECT_EQ(tight.statistics().cached_bytes, 0u);
   EXPECT_EQ(small.host_waits, 2u);

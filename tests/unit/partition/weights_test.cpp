@@ -219,16 +219,16 @@ std::string refusal(std::int64_t units, const PlanOptions& options) {
 TEST(WeightedPlan, RefusesWhatIsNoWeight) {
   const double infinite = std::numeric_limits<double>::infinity();
   EXPECT_EQ(refusal(3, {.weights = std::vector<double>{1, -2, 3}}),
-            "the weight of unit 1 is -2.000000: give a finite one, 0 or more");
+            "the weight of unit 1 is -2.000000: give a finite weight of 0 or more");
   EXPECT_EQ(refusal(3, {.block_weights = std::vector<double>{1, 2, infinite}}),
-            "the weight of block 2 is inf: give a finite one, 0 or more");
+            "the weight of block 2 is inf: give a finite weight of 0 or more");
   EXPECT_EQ(refusal(3, {.block = 2, .block_weights = std::vector<double>{1, 2, 3}}),
-            "there are 3 weights of 2 blocks: give one for each, on every rank");
+            "there are 3 weights of 2 blocks: give one weight for each, on every rank");
   EXPECT_EQ(refusal(2, {.weights = std::vector<int>{1}}),
-            "there are 1 weights of 2 units: give one for each, on every rank");
+            "there are 1 weights of 2 units: give one weight for each, on every rank");
   const auto one = [](std::int64_t) { return 1; };
   EXPECT_EQ(refusal(2, {.weights = one, .block_weights = one}),
-            "a plan has weights of units and of blocks: give one of them");
+            "a plan has both weights of units and weights of blocks: give only one kind");
   EXPECT_EQ(refusal(2, {.block = 0, .weights = one}), "a block cannot have 0 units: give 1 or more");
 }
 

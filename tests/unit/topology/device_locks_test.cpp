@@ -166,9 +166,9 @@ TEST_F(DeviceLocks, AClaimThatDoesNotEndIsNamed) {
     const ClaimLock second(folder_, {}, std::chrono::seconds(0));
     ADD_FAILURE() << "two claims at once";
   } catch (const ClaimInProgress& other) {
-    EXPECT_STREQ(
-        other.what(),
-        "another job of this process has been claiming GPUs for 0 s: end it if it hangs or is suspended");
+    EXPECT_STREQ(other.what(),
+                 "another job of this process has been claiming GPUs for 0 s: end this process if it hangs "
+                 "or is suspended");
   }
 }
 
@@ -206,7 +206,7 @@ TEST_F(DeviceLocks, AnothersFileIsNotWritten) {
   for (const char* name : {"claims", "GPU-1"}) {
     const std::string text(128, 'x');
     std::ofstream(folder_ / name) << text;
-    expect_error(ErrorCode::job_fault, "is not a file of locks on GPUs", [&] { drive("GPU-1"); });
+    expect_error(ErrorCode::job_fault, "is not a GPU lock file", [&] { drive("GPU-1"); });
     std::ifstream file(folder_ / name);
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
     fs::remove(folder_ / name);

@@ -58,7 +58,7 @@ TEST(FindDevices, GpusThatMayNotBeOpenedAreNotNumbered) {
   survey.unreadable.push_back("GPU 1: GPU is lost");
   survey.broken = {"GPU 1: GPU is lost"};
   expect_absent(find_devices(survey, {}, cuda_13_0), Reason::driver_error,
-                "none of its 2 GPUs (GPU 1: GPU is lost)");
+                "none of the 2 GPUs (GPU 1: GPU is lost)");
 }
 
 TEST(FindDevices, NoGpu) {
@@ -69,7 +69,7 @@ TEST(FindDevices, NoGpu) {
 
 TEST(FindDevices, NoneVisibleQuotesTheVariable) {
   expect_absent(find_devices(healthy(), {"-1", std::nullopt}, cuda_13_0), Reason::none_visible,
-                "CUDA_VISIBLE_DEVICES=\"-1\" leaves none of this node's 2 GPUs");
+                "CUDA_VISIBLE_DEVICES=\"-1\" selects none of this node's 2 GPUs");
 }
 
 TEST(FindDevices, MigModeWithoutInstances) {

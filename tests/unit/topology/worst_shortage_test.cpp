@@ -112,8 +112,7 @@ TEST(MemoryShortage, IsASentenceWithAWayOut) {
   shortage.limit.source = "ulimit -v";
   EXPECT_EQ(to_string(shortage),
             "need 0.1 GiB on node01 (rank 4), where 0 of 0.0625 GiB are left by ulimit -v: use more ranks, "
-            "or raise "
-            "it");
+            "or raise this limit");
 }
 
 }  // namespace

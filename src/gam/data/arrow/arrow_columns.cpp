@@ -87,7 +87,8 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
     const auto column = find(name);
     if (column == columns_.end()) continue;
     if (!column->factor())
-      refuse_arrow(ErrorCode::usage, "{} has numbers, but is given levels: leave the levels out",
+      refuse_arrow(ErrorCode::usage,
+                   "{} has numbers, but levels are declared for this column: leave the levels out",
                    quoted_column(name));
     column->levels = levels;
     column->given = true;
@@ -102,17 +103,17 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
   if (batch.length < 0 || batch.offset < 0 || batch.length > most_arrow_rows ||
       batch.offset > most_arrow_rows || rows_ > most_arrow_rows)
     refuse(fmt::format(
-        "has the length {} and the offset {}: both, and the rows of the table, must be from 0 to 2^40",
+        "has the length {} and the offset {}: give lengths, offsets and a number of rows from 0 to 2^40",
         batch.length, batch.offset));
   if (batch.n_children != from_.schema->n_children || (batch.n_children > 0 && batch.children == nullptr))
     refuse(fmt::format("has {} columns, but the schema has {}", batch.n_children, from_.schema->n_children));
   if (batch.n_buffers != 1 || batch.buffers == nullptr)
-    refuse(fmt::format("has {} buffers of its own, but needs one", batch.n_buffers));
+    refuse(fmt::format("has {} buffers, but a record batch needs one buffer", batch.n_buffers));
   const auto* const validity = static_cast<const unsigned char*>(batch.buffers[0]);
   if (batch.null_count == 0 || validity == nullptr) return;
   for (std::int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {
     if ((validity[i / 8] >> (i % 8) & 1) == 0)
-      refuse("has a null row: leave the row out, or make its values null");
+      refuse("has a null row: leave the row out, or make the values of the row null");
   }
 }
 
@@ -153,7 +154,8 @@ void ArrowColumns::check_order(const Column& column, std::size_t batch, std::vec
   std::erase(codes, Variable::missing);
   if (!std::ranges::is_sorted(codes))
     refuse_arrow(ErrorCode::input,
-                 "{}, batch {}: its ordered dictionary contradicts earlier ones: use one dictionary",
+                 "{}, batch {}: its ordered dictionary has another order of levels than earlier "
+                 "dictionaries: use one dictionary for all batches",
                  quoted_column(column.name), batch + 1);
 }
 

@@ -122,10 +122,10 @@ class ArrowFileTable final : public TableReader {
       } catch (const ArrowFault&) {
         const std::string_view format = schema.children[place]->format;
         if (format.starts_with('+'))
-          left_out_[column] = "has lists or other nested values: write their parts as columns of their own";
+          left_out_[column] = "has lists or other nested values: write each part as a separate column";
         else
           left_out_[column] =
-              fmt::format("has {}, which are neither numbers nor texts: write it as one of these",
+              fmt::format("has {}, but a column must have numbers or texts: write the column as one of these",
                           format.starts_with("tt")   ? "times of day"
                           : format.starts_with("tD") ? "durations"
                                                      : fmt::format("values of Arrow's format '{}'", format));

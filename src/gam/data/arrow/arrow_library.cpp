@@ -105,7 +105,7 @@ ArrowLibrary ArrowLibrary::first_of(const std::vector<std::string>& files) {
       std::error_code failed;
       if (fs::exists(file, failed)) return open_plugin(file);
     }
-    return {nullptr, fmt::format("there is none at {}", fmt::join(files, ", "))};
+    return {nullptr, fmt::format("no plugin exists at {}", fmt::join(files, ", "))};
   } catch (const Error& error) {
     return {nullptr, error.what()};
   }
@@ -119,9 +119,8 @@ std::string ArrowLibrary::advice() const {
     if (fs::exists(script, failed)) command = "cmake -P " + script.string();
   }
   return fmt::format(
-      "needs the plugin {} ({}): build it by '{}', where Apache Arrow or a Python with pyarrow is, or read "
-      "the "
-      "file in Python",
+      "needs the plugin {} ({}): build the plugin by '{}' on a machine with Apache Arrow or pyarrow, or read "
+      "the file in Python",
       plugin_name, printable(why_not), command);
 }
 

@@ -164,8 +164,8 @@ void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowV
       const auto fault = static_cast<std::size_t>(std::ranges::find(codes, beyond) - codes.begin());
       if (fault < codes.size())
         refuse_arrow(ErrorCode::input,
-                     "{}: value {} is entry {} of a dictionary that has {} (the first is 0)", what, fault + 1,
-                     values.number<T>(fault), texts.size());
+                     "{}: value {} has the index {}, but the dictionary has {} entries (indices begin at 0)",
+                     what, fault + 1, values.number<T>(fault), texts.size());
     }
   });
   for (std::int32_t& code : codes) {
@@ -183,7 +183,7 @@ std::string quoted_column(const std::string& column) {
 void refuse_many_texts(const std::string& what) {
   refuse_arrow(
       ErrorCode::input,
-      "{} has more than {} distinct texts, and a factor has a coefficient for each: leave the column out",
+      "{} has more than {} distinct texts, the maximum number of levels of a factor: leave the column out",
       what, max_levels);
 }
 
@@ -202,11 +202,11 @@ ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place) {
     column.dictionary = arrow_type(*schema.dictionary, "the dictionary of " + quoted_column(name));
     column.ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
     if (!column.type.is_integer() || !column.dictionary.is_text())
-      refuse_arrow(ErrorCode::input,
-                   "{} has a dictionary of the format '{}' with indices of the "
-                   "format '{}': only texts with integer indices are read: cast it, or "
-                   "leave the column out",
-                   quoted_column(name), printable(schema.dictionary->format), printable(schema.format));
+      refuse_arrow(
+          ErrorCode::input,
+          "{} has a dictionary of the format '{}' with indices of the "
+          "format '{}': only texts with integer indices are read: cast the column, or leave the column out",
+          quoted_column(name), printable(schema.dictionary->format), printable(schema.format));
   }
   return column;
 }
@@ -219,7 +219,7 @@ void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::st
   const ArrowArray* const array = batch.children[column.place];
   if (array == nullptr) refuse_arrow(ErrorCode::input, what + ": its array is a null pointer");
   if ((array->dictionary != nullptr) != column.coded())
-    refuse_arrow(ErrorCode::input, "{}: its array has {} dictionary, unlike its schema", what,
+    refuse_arrow(ErrorCode::input, "{}: its array has {} dictionary, contrary to the schema", what,
                  column.coded() ? "no" : "a");
   const ArrowValues values(*array, column.type, batch.offset, batch.length, what);
   if (column.coded())

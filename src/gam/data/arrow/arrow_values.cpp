@@ -85,7 +85,7 @@ ArrowValues::ArrowValues(const ArrowArray& array, const ArrowType& type, std::in
   if (begin + count > array.length)
     refuse(fmt::format("its array has {} values, but the batch needs {}", array.length, begin + count));
   if (array.null_count < -1 || array.null_count > array.length)
-    refuse(fmt::format("its array has {} values, but says that {} are null", array.length, array.null_count));
+    refuse(fmt::format("its array has {} values, but declares {} nulls", array.length, array.null_count));
   if (array.n_children != 0)
     refuse(fmt::format("its array has {} children, but its type has none", array.n_children));
   begin_ = static_cast<std::size_t>(array.offset + begin);

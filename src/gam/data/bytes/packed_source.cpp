@@ -218,9 +218,11 @@ void PackedSource::tell_growth(std::int64_t unpacked, std::int64_t packed) {
   if (!options_.tell || unpacked / many_times < packed) return;
   const double times = static_cast<double>(unpacked) / static_cast<double>(packed);
   constexpr double gib = 1 << 30;
-  options_.tell(fmt::format(
-      "{}: unpacks to {:.0f} times its bytes: {:.3g} GiB so far, about {:.2g} GiB in all", file_.path(),
-      times, static_cast<double>(unpacked) / gib, times * static_cast<double>(file_.size()) / gib));
+  options_.tell(
+      fmt::format("{}: the data unpack to {:.0f} times the size of the file: {:.3g} GiB so far, about {:.2g} "
+                  "GiB in total",
+                  file_.path(), times, static_cast<double>(unpacked) / gib,
+                  times * static_cast<double>(file_.size()) / gib));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -48,7 +48,7 @@ class XzDecoder final : public Decoder {
       case LZMA_BUF_ERROR: return {};
       case LZMA_MEMLIMIT_ERROR: return "it needs more than 1 GiB of memory";
       case LZMA_FORMAT_ERROR: return "it is not in the format of xz";
-      case LZMA_OPTIONS_ERROR: return "it has options that liblzma does not know";
+      case LZMA_OPTIONS_ERROR: return "it uses options that liblzma does not support";
       default: return "its checksum or content is wrong";
     }
   }

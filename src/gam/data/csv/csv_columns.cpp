@@ -108,14 +108,15 @@ class RowScanner {
 
   [[noreturn]] void refuse_row(std::size_t fields) const {
     const std::size_t columns = file_.columns.size();
-    throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path,
-                            reader_.line(), fields, fields == 1 ? "" : "s", columns,
-                            columns == 1
-                                ? "give both as many; the option skip leaves out lines above the header"
-                            : fields == columns + 1 && reader_.line() == 2
-                                ? "give both as many (R writes row names without a name: name them, or leave "
-                                  "them out), and quote fields that contain separators"
-                                : "give both as many, and quote fields that contain separators");
+    throw base::input_error(
+        "{}, line {}: the row has {} field{}, but the header has {}: {}", file_.path, reader_.line(), fields,
+        fields == 1 ? "" : "s", columns,
+        columns == 1
+            ? "give both the same number of fields; the option skip leaves out lines above the header"
+        : fields == columns + 1 && reader_.line() == 2
+            ? "give both the same number of fields (R writes row names without a column name: add the name, "
+              "or leave the row names out), and quote fields that contain separators"
+            : "give both the same number of fields, and quote fields that contain separators");
   }
 
   void look_for_bare_field(FramePart& part) const {

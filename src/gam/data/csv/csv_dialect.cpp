@@ -43,8 +43,8 @@ char character_of(std::string_view option, const std::string& text) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   if (text.size() > 1 || c == '"' || c == '\n' || c == '\r' || is_decimal_digit(c) || is_letter ||
       static_cast<unsigned char>(c) > 0x7E)
-    throw base::usage_error("{} '{}': give one character{}, but no quote, digit or letter", option, text,
-                            option == "sep" ? ", or the word tab" : "");
+    throw base::usage_error("{} '{}': give one character{}; quotes, digits and letters are not allowed",
+                            option, text, option == "sep" ? ", or the word tab" : "");
   return c;
 }
 
@@ -56,7 +56,8 @@ CsvDialect asked_of(const TableOptions& options) {
   if (asked.decimal != '\0' && asked.decimal != '.' && asked.decimal != ',')
     throw base::usage_error("dec '{}': give '.' or ','", options.dec);
   if (asked.separator == '.' || asked.separator == '-' || asked.separator == '+')
-    throw base::usage_error("sep '{}': this character occurs in numbers: give another", options.sep);
+    throw base::usage_error("sep '{}': this character occurs in numbers: give another character",
+                            options.sep);
   for (const auto& [one, other, names] : {std::tuple{asked.separator, asked.decimal, "sep and dec"},
                                           std::tuple{asked.separator, asked.comment, "sep and comment"},
                                           std::tuple{asked.decimal, asked.comment, "dec and comment"}}) {
@@ -65,7 +66,8 @@ CsvDialect asked_of(const TableOptions& options) {
   }
   if (asked.comment == ' ' || asked.comment == '\t')
     throw base::usage_error("comment '{}': give a character other than a blank", options.comment);
-  if (options.skip < 0) throw base::usage_error("skip {}: give 0 or more", options.skip);
+  if (options.skip < 0)
+    throw base::usage_error("skip is {}: give a number of lines of at least 0", options.skip);
   return asked;
 }
 

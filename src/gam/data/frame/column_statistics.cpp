@@ -163,7 +163,7 @@ class ColumnSummary {
       });
       sum_of_powers = sums[2];
       if (!(sums[0] > nothing * sum_of_powers))
-        refuse(fmt::format("has only {} distinct values: give a degree below that", j));
+        refuse(fmt::format("has only {} distinct values: give a degree below this number", j));
       square.push_back(sums[0]);
       if (j < degree) alpha.push_back(sums[1] / sums[0]);
     }

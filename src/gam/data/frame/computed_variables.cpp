@@ -100,7 +100,8 @@ class FrameKnowledge final : public Knowledge {
     const auto found = std::ranges::find(known, statistic.call, &Measured::first);
     if (found != known.end()) return found->second;
     if (request_.recipe != nullptr)
-      throw base::input_error("the model lacks the value of {}: fit the model again", statistic.call);
+      throw base::input_error("the model does not store the value of {}: fit the model again",
+                              statistic.call);
     Program operand{statistic.steps, {}};
     for (const std::string& name : statistic.columns) operand.columns.push_back(&column(name));
     own.emplace_back(
@@ -239,7 +240,8 @@ class FrameComputer {
     variable.factor = code.type.kind == ValueType::Kind::factor || code.type.kind == ValueType::Kind::logical;
     if (variable.factor && has_text(request_.numeric, expression.text))
       throw Error(request_.recipe == nullptr ? ErrorCode::usage : ErrorCode::input,
-                  fmt::format("{} has levels, but the model needs numbers: convert it", expression.text));
+                  fmt::format("{} has levels, but the model needs numbers: convert the column to numbers",
+                              expression.text));
     if (!variable.factor) {
       if (!expression.computed()) require_numbers(program, expression);
       computed_bytes_ += static_cast<std::int64_t>(rows * sizeof(double));
@@ -450,7 +452,8 @@ FrameRequest columns_of(const FrameRequest& request) {
         columns.variables, [&name = name](const Expression& one) { return one.columns().front() == name; });
     if (!used)
       throw base::usage_error(
-          "{} '{}': the formula does not use a column of this name: leave it out, or correct it", what, name);
+          "{} '{}': the formula does not use a column of this name: leave the name out, or correct the name",
+          what, name);
     if (has_text(columns.numeric, column_expression(name).text))
       throw base::usage_error("{} '{}': the model needs numbers in this column: leave its levels out", what,
                               name);

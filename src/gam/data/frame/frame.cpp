@@ -29,9 +29,10 @@ std::string to_string(const ColumnReading& column) {
   if (!column.unit.empty()) text += ", " + column.unit;
   if (column.levels > 0) text += fmt::format(", the first '{}'", column.first);
   if (column.without_quotes)
-    text += fmt::format(", all in quotes (levels if '{}' is among the factors)", column.name);
+    text += fmt::format(", all values in quotes (to read them as levels, name '{}' among the factors)",
+                        column.name);
   if (column.missing > 0) text += fmt::format(", {} missing", column.missing);
-  if (column.inexact > 0) text += fmt::format(", {} rounded to the digits of a double", column.inexact);
+  if (column.inexact > 0) text += fmt::format(", {} rounded to double precision", column.inexact);
   if (column.blank > 0)
     text += fmt::format(", {} blank (read as a level; to read blanks as missing, give the NA strings 'NA,')",
                         column.blank);

@@ -30,8 +30,8 @@ std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
 
 [[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
   throw base::input_error(
-      "{}: the text column '{}' has more than {} distinct values, and a factor has a coefficient for each: "
-      "leave it out",
+      "{}: the text column '{}' has more than {} distinct values, the maximum number of levels of a factor: "
+      "leave the column out",
       plan.path(), column.name, max_levels);
 }
 
@@ -222,15 +222,16 @@ bool FrameBuilder::has_too_many_levels(std::size_t column) const {
 void FrameBuilder::refuse_units(std::size_t column, const FieldCounts& counts) const {
   const UsedColumn& used = plan_.columns()[column];
   if (!used.unit.empty() && !used.known_unit.empty() && used.unit != used.known_unit)
-    throw base::input_error("{}: the column '{}' has {}, but the model was fitted to {}: convert it",
+    throw base::input_error("{}: the column '{}' has {}, but the model was fitted to {}: convert the column",
                             plan_.path(), used.name, used.unit, used.known_unit);
   const bool of_dates = counts.mixes_dates_and_times() || used.known_unit == days_unit;
   const ColumnFindings::Stray time = first_of(&ColumnFindings::time, column);
   if (time.row_number == 0 || !of_dates || plan_.strays() != nullptr) return;
-  throw base::input_error("{}: the column '{}' holds the time '{}', but {}: give all dates a time, or none",
-                          plan_.place(time.row_number), used.name, excerpt(time.text),
-                          used.known_unit.empty() ? fmt::format("{} of its dates have none", counts.dates)
-                                                  : "the model has days");
+  throw base::input_error(
+      "{}: the column '{}' holds the time '{}', but {}: give a time with every date, or with no date",
+      plan_.place(time.row_number), used.name, excerpt(time.text),
+      used.known_unit.empty() ? fmt::format("{} of its dates have no time", counts.dates)
+                              : "the model was fitted to dates without a time");
 }
 
 void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {

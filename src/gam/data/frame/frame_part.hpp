@@ -219,7 +219,7 @@ class FramePart {
   void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
 
   void end() { flush(); }
-  /// Ends the run early because of a fault in the current row.
+  /// Ends the current run of consecutive rows before the current row, which has a fault.
   void stop();
 
   [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }

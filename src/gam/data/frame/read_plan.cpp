@@ -34,8 +34,8 @@ constexpr std::size_t max_listed_names = 20;
       "{}: unknown column '{}'{}; it has: {}{}", path, visible_text(wanted),
       visible_text(base::did_you_mean(names, wanted)), list,
       other_separator
-          ? " (one column, as no separator gives each row as many fields: name it by the option sep, or the "
-            "number of lines above the header by the option skip)"
+          ? " (one column, because no separator splits all rows into the same number of fields: give the "
+            "separator by the option sep, or the number of lines above the header by the option skip)"
           : "");
 }
 
@@ -85,7 +85,8 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
                              .unseen_is_complete = is_among(request.unseen_is_complete)};
     const bool needs_numbers = !expression.is_column() || is_among(request.numeric);
     if (needs_numbers && expression.factor)
-      throw base::usage_error("{} has levels, but the model needs numbers: convert it", expression.text);
+      throw base::usage_error("{} has levels, but the model needs numbers: convert the column to numbers",
+                              expression.text);
     const std::string factor_call = expression.factor ? expression.text : std::string();
     for (const std::string& name : expression.columns()) {
       const auto [place, is_new] = place_of.emplace(std::pair(name, factor_call), columns_.size());
@@ -142,7 +143,8 @@ void ReadPlan::apply(const TableOptions& options) {
     }
     if (!found)
       throw base::usage_error(
-          "{} '{}': the formula does not use a column of this name: leave it out, or correct it", kind, name);
+          "{} '{}': the formula does not use a column of this name: leave the name out, or correct the name",
+          kind, name);
   };
   for (const std::string& name : options.numbers) {
     for_each(name, "numeric column", [&](UsedColumn& column) {

@@ -134,8 +134,9 @@ class Hdf5Column {
       throw base::input_error("{}, row {}: the text of '{}' is missing: write the column as categories",
                               path_, row_number, name_);
     if (is_categorical_)
-      throw base::input_error("{}, row {}: the code of '{}' is not that of a category: write the file again",
-                              path_, row_number, name_);
+      throw base::input_error(
+          "{}, row {}: the code of '{}' is outside the list of categories: write the file again", path_,
+          row_number, name_);
     throw base::input_error(
         "{}, row {}: the value of '{}' is not a member of its enumeration: write the column as texts", path_,
         row_number, name_);

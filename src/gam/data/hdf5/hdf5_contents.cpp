@@ -57,7 +57,7 @@ std::string problem_of_link(hid_t file, const std::string& name) {
   switch (info.type) {
     case H5L_TYPE_HARD: return {};
     case H5L_TYPE_SOFT: return "is a symbolic link, which is not followed: copy the dataset to the root";
-    default: return "is a link to another file, which is not followed: copy the dataset to this one";
+    default: return "is a link to another file, which is not followed: copy the dataset into this file";
   }
 }
 
@@ -73,7 +73,7 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t values, s
   if (value_bytes > max_text_bytes)
     return fmt::format("has values of {} bytes, more than the maximum of {}", value_bytes, max_text_bytes);
   if (H5Pget_external_count(creation.get()) != 0)
-    return "keeps its values in other files, which are not read: copy them to this one";
+    return "stores its values in other files, which are not read: copy the values into this file";
   switch (H5Pget_layout(creation.get())) {
     case H5D_COMPACT:
       return static_cast<std::uint64_t>(values) > H5Dget_storage_size(dataset) / value_bytes
@@ -88,7 +88,8 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t values, s
       return inside ? std::string() : not_written(values);
     }
     case H5D_CHUNKED: return problem_of_chunks(dataset, creation.get(), value_bytes, values);
-    default: return "is made of parts of other files, which are not read: copy them to this one";
+    default:
+      return "is a virtual dataset over other files, which are not read: copy the values into this file";
   }
 }
 
@@ -122,10 +123,10 @@ std::string problem_of_type(hid_t type) {
   if (hdf5_kind(type) != Hdf5Kind::other) return {};
   switch (H5Tget_class(type)) {
     case H5T_COMPOUND:
-      return fmt::format("has compound values: write each of its {} as a dataset of its own",
+      return fmt::format("has compound values: write each of its {} as a separate dataset",
                          base::pluralised(H5Tget_nmembers(type), "member"));
-    case H5T_ARRAY: return "has arrays as values: write each of their elements as a dataset of its own";
-    case H5T_VLEN: return "has lists of any length as values: write one number or text for each row";
+    case H5T_ARRAY: return "has arrays as values: write each element as a separate dataset";
+    case H5T_VLEN: return "has lists of variable length as values: write one number or text per row";
     case H5T_REFERENCE: return "has references to other objects, which are not followed";
     case H5T_OPAQUE: return fmt::format("has opaque values: {}", as_numbers_or_texts);
     case H5T_BITFIELD: return "has bit fields: write them as integers";
@@ -138,11 +139,11 @@ std::string problem_of_shape(hid_t space) {
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
   const int dimensions = H5Sget_simple_extent_ndims(space);
   if (dimensions == 1) return {};
-  if (dimensions == 0) return "is one value (a scalar), not one for each row";
+  if (dimensions == 0) return "is one value (a scalar), not one value per row";
   if (dimensions < 0) return "has no readable description";
   std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
   H5Sget_simple_extent_dims(space, extents.data(), nullptr);
-  return fmt::format("has {} dimensions ({}): write each of its columns as a dataset of one", dimensions,
+  return fmt::format("has {} dimensions ({}): write each column as a dataset with one dimension", dimensions,
                      fmt::join(extents, " x "));
 }
 
@@ -184,7 +185,8 @@ std::string problem_of_dataset(hid_t file, hid_t dataset, std::int64_t& rows) {
   if (std::string problem = problem_of_shape(space.get()); !problem.empty()) return problem;
   if (std::string problem = problem_of_type(type.get()); !problem.empty()) return problem;
   if (H5Aexists(dataset, "categories") > 0)
-    return fmt::format("has its categories apart, as anndata before 0.8 wrote them: {}", write_again);
+    return fmt::format("stores its categories in a separate group, as anndata before 0.8 did: {}",
+                       write_again);
   rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
   if (rows == 0) return {};
   if (rows < 0) return "has more values than can be counted";
@@ -231,8 +233,7 @@ std::string problem_of_group(hid_t file, const std::string& path, std::int64_t& 
     if (std::string problem = of_part(parts->mask, others); !problem.empty()) return problem;
     const Handle mask(H5Dopen2(file, parts->mask.c_str(), H5P_DEFAULT), H5Dclose);
     const Handle type(H5Dget_type(mask.get()), H5Tclose);
-    if (others != rows || H5Tget_size(type.get()) != 1)
-      return "has a mask that is not one byte for each value";
+    if (others != rows || H5Tget_size(type.get()) != 1) return "has a mask without one byte per value";
   }
   return {};
 }
@@ -258,7 +259,7 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
   }
   if (!contents.columns.empty() && rows != contents.rows)
     throw base::input_error(
-        "{}: its columns have different lengths, '{}' has {} values and '{}' has {}: write columns of one "
+        "{}: its columns have different lengths: '{}' has {} values and '{}' has {}: write columns of equal "
         "length",
         path, contents.columns[0], contents.rows, name, rows);
   contents.rows = rows;
@@ -275,7 +276,7 @@ void find_observations(Hdf5Contents& contents, hid_t file, const std::string& pa
   if (H5Iget_type(obs.get()) == H5I_DATASET) {
     const Handle type(H5Dget_type(obs.get()), H5Tclose);
     if (H5Tget_class(type.get()) == H5T_COMPOUND)
-      throw base::input_error("{}: has obs as one dataset, as anndata before 0.7 wrote it: {}", path,
+      throw base::input_error("{}: stores obs as one dataset, as anndata before 0.7 did: {}", path,
                               write_again);
   }
   if (H5Iget_type(obs.get()) != H5I_GROUP || H5Aexists(obs.get(), "_index") <= 0) return;
@@ -288,11 +289,11 @@ std::string problem_of_matrix(hid_t file, const std::string& path, std::int64_t 
                               std::array<hsize_t, 2>& extents) {
   if (std::string problem = problem_of_link(file, path); !problem.empty()) return problem;
   const Handle object(H5Oopen(file, path.c_str(), H5P_DEFAULT), H5Oclose);
-  if (H5Iget_type(object.get()) != H5I_DATASET) return "is no dense matrix: write its columns to obs";
+  if (H5Iget_type(object.get()) != H5I_DATASET) return "is not a dense matrix: write its columns to obs";
   const Handle space(H5Dget_space(object.get()), H5Sclose);
   const Handle type(H5Dget_type(object.get()), H5Tclose);
   if (hdf5_kind(type.get()) != Hdf5Kind::number || H5Sget_simple_extent_ndims(space.get()) != 2)
-    return "is no matrix of numbers: write its columns to obs";
+    return "is not a matrix of numbers: write its columns to obs";
   H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
   if (extents[0] != static_cast<hsize_t>(rows))
     return fmt::format("has {} rows, but obs has {}: write the file again", extents[0], rows);
@@ -430,8 +431,9 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   }
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
-    throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,
-                            problem);
+    throw base::input_error(
+        "{}: no dataset at the root of the HDF5 file can be read as a column; for example, '{}' {}", path,
+        name, problem);
   }
   if (contents.columns.empty())
     throw base::input_error("{}: the root of the HDF5 file is empty: write one dataset there for each column",

@@ -208,9 +208,10 @@ void add_hdf5_texts(files::OutputFile& file, std::span<const NewText> texts) {
 }
 
 std::string problem_of_hdf5_name(const std::string& name) {
-  if (name.find('/') != std::string::npos) return "has a '/', which stands between names in HDF5: rename it";
-  if (name.empty()) return "has no name: give it one";
-  return name == "." ? "has a name that HDF5 keeps for itself: rename it" : "";
+  if (name.find('/') != std::string::npos)
+    return "has a '/', which separates names in HDF5: rename the column";
+  if (name.empty()) return "has no name: name the column";
+  return name == "." ? "has a name that HDF5 reserves: rename the column" : "";
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -75,8 +75,8 @@ ColumnEncoding encoding_of(const Variable& variable, const std::string& column, 
   for (const std::string& level : variable.levels) {
     if (level.find('\0') != std::string::npos)
       throw base::input_error(
-          "{}: the column '{}' has a level with a zero byte, which ends a text in HDF5: rename it", path,
-          column);
+          "{}: the column '{}' has a level with a zero byte, which ends a text in HDF5: rename the level",
+          path, column);
   }
   if (may_be_missing) encoding.texts.emplace_back(ColumnEncoding::missing);
   if (can_be_members(encoding.texts)) {

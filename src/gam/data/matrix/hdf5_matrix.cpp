@@ -23,8 +23,9 @@ void refuse_filters(hid_t creation, const std::string& name) {
         H5Pget_filter2(creation, i, &flags, &parameters, nullptr, words.size() - 1, words.data(), nullptr);
     if (H5Zfilter_avail(filter) > 0) continue;
     throw base::input_error(
-        "{}: is packed by filter {} ({}), which this HDF5 lacks: write the file with gzip (AnnData: "
-        "write_h5ad(compression=\"gzip\")), or run h5repack -f GZIP=1 IN OUT with an HDF5 that has it",
+        "{}: is compressed by filter {} ({}), which this HDF5 lacks: write the file with gzip (AnnData: "
+        "write_h5ad(compression=\"gzip\")), or run h5repack -f GZIP=1 IN OUT with an HDF5 that has this "
+        "filter",
         name, filter, words.front() == '\0' ? "without a name" : words.data());
   }
 }
@@ -42,7 +43,7 @@ class Hdf5Matrix final : public StoredMatrix {
     const Handle space(H5Dget_space(dataset_.get()), H5Sclose);
     if (const int found = H5Sget_simple_extent_ndims(space.get()); found != dimensions)
       throw base::input_error("{}: has {} dimensions, but {}", name_, found,
-                              dimensions == 2 ? "a matrix of responses has two: name another"
+                              dimensions == 2 ? "a matrix of responses has two: name another dataset"
                                               : "needs one: write the matrix again");
     std::array<hsize_t, 2> extents{1, 1};
     H5Sget_simple_extent_dims(space.get(), extents.data() + (2 - dimensions_), nullptr);
@@ -179,7 +180,8 @@ std::unique_ptr<StoredMatrix> hdf5_matrix(std::shared_ptr<const Hdf5File> file, 
   Handle dataset(H5Dopen2(file->hdf5.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset.valid())
     throw base::input_error(
-        "{}:{}: is not a dataset that this HDF5 can open: if a newer one wrote it, use h5repack IN OUT",
+        "{}:{}: is not a dataset that this HDF5 can open: if a newer HDF5 wrote the dataset, use h5repack IN "
+        "OUT of that version",
         file->opened->path(), path);
   auto matrix = std::make_unique<Hdf5Matrix>(file, path, std::move(dataset), dimensions);
   const std::int64_t offset = matrix->offset();

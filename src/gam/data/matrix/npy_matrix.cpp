@@ -67,7 +67,7 @@ NpyMatrix open_npy(const std::string& path) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(begin[i]); };
   constexpr std::size_t least = 12;
   if (begin.size() < least || !begin.starts_with(npy_magic))
-    throw refuse("does not begin as a NumPy array does");
+    throw refuse("does not begin with the signature of a NumPy array");
   const bool long_length = byte(6) > 1;
   const std::size_t header_begin = long_length ? 12 : 10;
   std::size_t length = byte(8) + 256U * byte(9);

@@ -97,7 +97,9 @@ std::vector<MemoryColumn> columns_of(const Table& table) {
 
 void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows) {
   if (column.size() != rows)
-    refuse_table(ErrorCode::usage, "the column '{}' has {} rows on a rank whose part of the plan has {}",
+    refuse_table(ErrorCode::usage,
+                 "the column '{}' has {} rows on a rank, but the plan has {} rows there: give each rank the "
+                 "rows of the plan",
                  *column.name, column.size(), rows);
   if (column.levels == nullptr) return;
   std::set<std::string_view> distinct;
@@ -152,9 +154,10 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
                    "column {} is '{}' on rank {}, but '{}' on rank 0: give every rank the same columns",
                    i / 2 + 1, mine[i], rank, first[i]);
     if (mine[i + 1] != first[i + 1])
-      refuse_table(ErrorCode::usage,
-                   "the column '{}' has other levels on rank {} than on rank 0: give every rank the same",
-                   mine[i], rank);
+      refuse_table(
+          ErrorCode::usage,
+          "the column '{}' has other levels on rank {} than on rank 0: give every rank the same levels",
+          mine[i], rank);
   }
 }
 
@@ -165,7 +168,8 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
   std::vector<MemoryColumn> columns;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
-      refuse_table(ErrorCode::usage, "its plan is over {} ranks, but the job has {}: make it with this job",
+      refuse_table(ErrorCode::usage,
+                   "its plan is for {} ranks, but the job has {}: create the plan with this job",
                    table.plan.ranks(), comm.size());
     if (table.plan.units() == 0) refuse_table(ErrorCode::input, "it has no row");
     columns = columns_of(table);

@@ -123,8 +123,8 @@ void SharedTable::require_unchanged(const tessera::mpi::Communicator& comm) cons
   if (first == nobody) return;
   const HostName host = comm.allgather(host_name())[static_cast<std::size_t>(first)];
   throw base::input_error(
-      "{}: was written to while it was read (as rank {} on {} sees it): start again when it is no longer "
-      "written, or give a copy of it",
+      "{}: another program wrote to the file while rank {} on {} read it: start again when no program writes "
+      "to it, or give a copy of the file",
       file_->path(), first, host.data());
 }
 

@@ -36,8 +36,8 @@ inline void refuse_text_options(const std::string& path, std::string_view kind, 
                                  : options.skip != none.skip       ? "skip"
                                                                    : "";
   if (!given.empty())
-    throw base::usage_error("{}: is {}, and '{}' is an option for text files: leave the option out", path,
-                            kind, given);
+    throw base::usage_error("{}: is {}, but the option '{}' is only for text files: leave the option out",
+                            path, kind, given);
 }
 
 [[nodiscard]] inline bool has_signature(const files::InputFile& file, std::int64_t offset,

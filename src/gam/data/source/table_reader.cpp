@@ -60,7 +60,7 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
   const std::string& source = share.shortage->limit.source;
   const std::string& folder = plan.request().memory->scratch;
   return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
-          source.empty() ? "the limit that was given" : source};
+          source.empty() ? "the given limit" : source};
 }
 
 /// *Collective.*

@@ -57,8 +57,8 @@ std::string crowding(const Workers& workers, const Frame& frame, int index) {
                          if (part_of(value) - fullest <= 1) here[0].add(value);
                        }).front();
   return fmt::format(
-      "all but {} of {} rows have {} from {:g} to {:g}, and the range of all is {:g} to {:g}: look at the "
-      "extreme values, or take a transformation such as log({})",
+      "all except {} of {} rows have values of {} from {:g} to {:g}, but the full range is {:g} to {:g}: "
+      "check the extreme values, or transform the variable, for example log({})",
       others, complete, variable.name, crowd.min, crowd.max, range.min, range.max, variable.name);
 }
 

@@ -253,9 +253,9 @@ std::optional<ChangedDesign> CrowdedSmooths::with_orthogonal_columns(const Desig
     if (basis->lost) {
       const std::string where = crowding(job_, rows_, *block);
       throw Error(ErrorCode::not_converged,
-                  fmt::format("{}: in these rows its unpenalised functions are linearly dependent up to "
-                              "rounding: {}",
-                              block->label, where.empty() ? "give it a smaller k, or leave it out" : where));
+                  fmt::format("{}: the unpenalised functions of this smooth are linearly dependent in the "
+                              "complete rows, up to rounding: {}",
+                              block->label, where.empty() ? "use a smaller k, or remove the smooth" : where));
     }
     change_basis(out.design, *block, *basis);
     out.change.blocks.push_back({block->coef_begin, std::move(basis->to_formula)});

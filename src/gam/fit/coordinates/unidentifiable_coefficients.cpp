@@ -121,17 +121,18 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
     if (columns[i].doubtful) continue;
     const std::string others = determined_by(columns[i], design);
     const std::string crowd = crowding(job, rows, design.blocks[at(columns[i].block)]);
-    std::string what =
-        others.empty()
-            ? fmt::format(
-                  "the functions of {} that have no penalty are so nearly dependent that their "
-                  "coefficients are lost in rounding",
-                  name_of(columns[i], design))
-            : fmt::format("{} is so nearly a combination of {} that its coefficient is lost in rounding",
-                          name_of(columns[i], design), others);
-    what += !crowd.empty()   ? ", as " + crowd
-            : others.empty() ? ": leave it out"
-                             : ": leave it out, or take its difference to the combination as the variable";
+    std::string what = others.empty() ? fmt::format(
+                                            "the unpenalised functions of {} are almost linearly dependent, "
+                                            "so their coefficients cannot be computed in double precision",
+                                            name_of(columns[i], design))
+                                      : fmt::format(
+                                            "{} is almost a linear combination of {}, so the coefficient of "
+                                            "the former cannot be computed in double precision",
+                                            name_of(columns[i], design), others);
+    what += !crowd.empty() ? ": " + crowd
+            : others.empty()
+                ? ": remove the term"
+                : ": remove the term, or replace the variable by its difference from the combination";
     throw Error(ErrorCode::input, what);
   }
   return confirmed;

@@ -25,12 +25,12 @@ FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprin
   together(job.comm(), [&] { state = state_from(*checkpoint_->state(), path); });
   const bool stays_on_cpu = !state.why_on_cpu.empty() && may_stay_on_cpu;
   if (state.hardware != hardware_ && !stays_on_cpu) {
-    observer.note(fmt::format("{} was begun on {}, and this run is on {}: starting over", path,
+    observer.note(fmt::format("the fit in {} started on {}, but this run uses {}: starting over", path,
                               state.hardware, hardware_));
     return;
   }
   observer.note(fmt::format("resuming after iteration {} from {}{}", state.iteration, path,
-                            stays_on_cpu ? ", on the CPU, as before" : ""));
+                            stays_on_cpu ? " on the CPU, like the interrupted run" : ""));
   hardware_ = state.hardware;
   why_on_cpu_ = state.why_on_cpu;
   kept_ = state.iteration;
@@ -67,7 +67,7 @@ void FitCheckpoint::save() {
   if (checkpoint_->is_saved())
     observer_.note(problem_);
   else
-    observer_.note(fmt::format("the fit continues, but its state after iteration {} was not saved: {}",
+    observer_.note(fmt::format("the state after iteration {} was not saved, but the fit continues: {}",
                                last_->iteration, problem_));
 }
 
@@ -75,15 +75,15 @@ void FitCheckpoint::stop(const std::string& cause) {
   const auto interrupted = [&](std::string_view what) {
     return Error(ErrorCode::interrupted, fmt::format("stopped by {}{}", cause, what));
   };
-  if (!checkpoint_) throw interrupted("; with a checkpoint file the same fit could be resumed");
+  if (!checkpoint_) throw interrupted(": give a checkpoint file to make the fit resumable");
   if (!began_on_host_ && job_.on_host() && why_on_cpu_.empty()) keep_on_cpu();
   if (!problem_.empty()) save();
   if (!problem_.empty() && !checkpoint_->is_saved()) {
-    throw Error(ErrorCode::job_fault, fmt::format("stopped by {}, but the state after iteration {} cannot be "
-                                                  "kept: {}",
-                                                  cause, last_->iteration, problem_));
+    throw Error(ErrorCode::job_fault,
+                fmt::format("stopped by {}, but the state after iteration {} cannot be saved: {}", cause,
+                            last_->iteration, problem_));
   }
-  if (!kept_) throw interrupted(" before the first iteration was done: the same command starts over");
+  if (!kept_) throw interrupted(" before the end of the first iteration: the same command starts over");
   throw interrupted(
       fmt::format(" after iteration {}: the same command resumes from {}", *kept_, checkpoint_->path()));
 }

@@ -106,7 +106,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.course.step = json.at("step").number();
     return state;
   } catch (const Error& fault) {
-    throw base::input_error("{}: remove this checkpoint, and the fit begins anew", fault.what());
+    throw base::input_error("{}: remove this checkpoint file to start the fit again", fault.what());
   }
 }
 
@@ -114,16 +114,16 @@ void check_state(const FitState& state, const Design& design, const Family& fami
   const auto coefficients = static_cast<std::size_t>(design.coef_size);
   const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
     if (found == expected) return;
-    throw base::input_error("the checkpoint {} has {} {}, but the model has {}: remove the file", path, found,
-                            what, expected);
+    throw base::input_error("the checkpoint {} has {} {}, but the model has {}: remove this checkpoint file",
+                            path, found, what, expected);
   };
   check(state.coef.size(), coefficients, "coefficients");
   check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
   check(state.parameters.size(), family.parameters().size(), "parameters of the family");
   if (!family.at(state.parameters).parameters_are_valid())
     throw base::input_error(
-        "the checkpoint {} has parameters that are invalid for the family {}: remove the file", path,
-        family.name());
+        "the checkpoint {} has parameters that are invalid for the family {}: remove this checkpoint file",
+        path, family.name());
   for (const PastStep& one : state.course.past) {
     check(one.coef.size(), coefficients, "coefficients of a step");
     check(one.step.size(), coefficients, "coefficients of a step");

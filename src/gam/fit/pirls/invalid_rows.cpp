@@ -31,18 +31,17 @@ std::string value_text(double number) {
 std::optional<std::string> family_fault(const CustomFamily& family, double eta) {
   const double mu = family.mean(eta);
   if (!std::isfinite(mu))
-    return fmt::format("its inverse link, {}, is {} for a linear predictor of {:g}",
-                       family.inverse_link.text(), value_text(mu), eta);
+    return fmt::format("the inverse link {} is {} at a linear predictor of {:g}", family.inverse_link.text(),
+                       value_text(mu), eta);
   const double slope = family.derivative(eta);
   if (!std::isfinite(slope) || slope == 0)
     return fmt::format(
-        "its derivative, {}, is {} for a linear predictor of {:g} and must be a number other "
-        "than 0",
+        "the derivative {} is {} at a linear predictor of {:g}, but must be a finite number other than 0",
         family.derivative.text(), value_text(slope), eta);
   const double variance = family.variance(mu);
   if (!(variance > 0) || !std::isfinite(variance))
-    return fmt::format("its variance, {}, is {} for a mean of {:g} and must be above 0",
-                       family.variance.text(), value_text(variance), mu);
+    return fmt::format("the variance {} is {} at a mean of {:g}, but must be above 0", family.variance.text(),
+                       value_text(variance), mu);
   return std::nullopt;
 }
 
@@ -63,14 +62,14 @@ std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double e
       return fmt::format("{} the family {} has no working weight: {}", where, custom->name, *found);
   }
   if (!rows.family.predictors().has(eta))
-    return fmt::format("{}, which in data row {} is {:g}", needed_predictor(rows.family), data_row(rows, row),
-                       eta);
+    return fmt::format("{}, but in data row {} the linear predictor is {:g}", needed_predictor(rows.family),
+                       data_row(rows, row), eta);
   const double mu = rows.family.mean(eta);
   const double slope = rows.family.derivative(eta);
   const double deviance = rows.family.deviance(y, mu, prior);
   if (std::isfinite(deviance) && std::isfinite(prior * slope * (y - mu)) && slope != 0) return std::nullopt;
   return fmt::format(
-      "{} the deviance is {} and the derivative of the mean {}, for a response of {:g}, a mean of {} and a "
+      "{} the deviance is {} and the derivative of the mean is {}, at a response of {:g}, a mean of {} and a "
       "prior weight of {:g}",
       where, value_text(deviance), value_text(slope), y.value / rows.response_factor,
       value_text(mu / rows.response_factor), prior / rows.prior_factor);
@@ -96,9 +95,11 @@ std::optional<std::string> several_fault(const SeveralFamily& family, const Rows
   if (is_known && std::ranges::all_of(derivatives, [](double one) { return std::isfinite(one); }))
     return std::nullopt;
   return fmt::format(
-      "in data row {} the log likelihood of {} is {}, for a response of {:g} and predictors of {:g}",
+      "in data row {} the log likelihood of the family {} is {}, at a response of {:g} and linear predictors "
+      "of {:g}",
       data_row(rows, row), family.name,
-      is_known ? "finite, and its derivatives are not" : value_text(log_likelihood), y, fmt::join(eta, ", "));
+      is_known ? "finite but has derivatives that are not finite" : value_text(log_likelihood), y,
+      fmt::join(eta, ", "));
 }
 
 }  // namespace

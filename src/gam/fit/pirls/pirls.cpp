@@ -241,15 +241,15 @@ bool PirlsLoop::ends_at_edge(int iteration) {
     note_edge();
   else
     end_.why_not_converged = fmt::format(
-        "{}, but {} row{} so near that limit that the weights there dominate all others: take another link",
+        "{}, but {} row{} so near this limit that their weights dominate the fit: use another link",
         needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are");
   return true;
 }
 
 void PirlsLoop::note_edge() const {
   fit_.observer.note(
-      fmt::format("{}, and {} row{} at that limit, beyond which the likelihood rises: standard errors and "
-                  "tests ignore the limit",
+      fmt::format("{}, but {} row{} at this limit, and the likelihood increases beyond the limit: standard "
+                  "errors and tests ignore the limit",
                   needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
 }
 
@@ -276,7 +276,7 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
     for (const CoefBlock& block : design_.blocks) {
       if (!block.penalty) continue;
       const std::string where = crowding(fit_.job, rows_, block);
-      if (!where.empty()) throw Error(error.code(), fmt::format("{}, as {}", error.what(), where));
+      if (!where.empty()) throw Error(error.code(), fmt::format("{}: {}", error.what(), where));
     }
     throw;
   }
@@ -505,8 +505,8 @@ void PirlsLoop::try_next_minimum() {
     end_.solution.log_sp = std::move(course_.untried.front());
     course_.untried.erase(course_.untried.begin());
   }
-  fit_.observer.now(course_.phase == Phase::elsewhere ? "trying another minimum of REML at the last solution"
-                                                      : "back to the solution with the lowest REML");
+  fit_.observer.now(course_.phase == Phase::elsewhere ? "continuing from another minimum of REML"
+                                                      : "returning to the solution with the lowest REML");
   set_parameters(course_.best.parameters);
   sums_ = sums_at(end_.coef);
   deviance_ = sums_.deviance;
@@ -532,36 +532,35 @@ double PirlsLoop::criterion() const {
 void PirlsLoop::explain_not_converged(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
-    end_.why_not_converged = "steps are cut short: at their end " +
+    end_.why_not_converged = "full steps are impossible, because at the end of a full step " +
                              first_invalid_row(fit_.job, rows_, design_.raw_coefficients(end_.solution.end));
     return;
   }
   const bool moves = end_.solution.step > fit_.options.step_tolerance ||
                      change >= fit_.options.tolerance * size_of(deviance_);
-  end_.why_not_converged =
-      end_.solution.converged || moves
-          ? fmt::format(
-                "the last iteration changed the deviance by {:.2g}, with a relative step of {:.2g} in the "
-                "linear predictor: more iterations may be enough",
-                change * deviance_unit(rows_), end_.solution.step)
-          : why_no_minimum();
+  end_.why_not_converged = end_.solution.converged || moves
+                               ? fmt::format(
+                                     "the last iteration changed the deviance by {:.2g}, with a relative "
+                                     "step of {:.2g} in the linear predictor: try more iterations",
+                                     change * deviance_unit(rows_), end_.solution.step)
+                               : why_no_minimum();
 }
 
 /// Why REML has no minimum in the range of smoothing parameters.
 std::string PirlsLoop::why_no_minimum() const {
   if (!end_.solution.definite)
-    return "the log likelihood has no maximum there: its negative Hessian is not positive definite: leave "
-           "terms "
-           "out, or give smooths a smaller k";
+    return "the log likelihood has no maximum at the last iterate, because its negative Hessian is not "
+           "positive definite: remove terms, or use a smaller k";
   const CoefBlock& block = design_.blocks[static_cast<std::size_t>(end_.solution.doubtful_block)];
   const std::string what =
       end_.solution.hidden_by_rounding
           ? fmt::format(
-                "{} has functions so nearly dependent in these rows that its smoothness is lost in rounding",
+                "{} has functions that are almost linearly dependent in the complete rows, so its smoothing "
+                "parameter cannot be computed in double precision",
                 block.label)
           : fmt::format("the search found no minimum of REML in the smoothing parameters of {}", block.label);
   const std::string where = crowding(fit_.job, rows_, block);
-  return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
+  return where.empty() ? what + ": use a smaller k, or remove the smooth" : what + ": " + where;
 }
 
 /// Ends the fit with the previous iteration, because `iteration` has no finite state.
@@ -597,16 +596,17 @@ Error PirlsLoop::diverged(bool at_own_start) const {
                       of_range ? unlimited_link()
                       : rows_.family.custom() != nullptr && !fault.empty()
                           ? ""
-                          : "; look for extreme values in the response, offset or weights")};
+                          : "; check the response, offset and weights for extreme values")};
 }
 
 std::string PirlsLoop::unlimited_link() const {
   for (const std::string_view name : rows_.family.link_names()) {
     if (!rows_.family.linked(name)->predictors().any())
       return fmt::format(
-          "; give the formula an intercept, or take the link {}, which allows any linear predictor", name);
+          "; add an intercept to the formula, or use the link {}, whose linear predictor has no limits",
+          name);
   }
-  return "; give the formula an intercept";
+  return "; add an intercept to the formula";
 }
 
 void PirlsLoop::remember_step() {

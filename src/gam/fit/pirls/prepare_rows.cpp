@@ -33,7 +33,7 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index, cons
   if (!response.factor) return;
   const std::vector<std::string>& levels = response.levels;
   if (levels.size() == 1)
-    throw base::input_error("the response '{}' is '{}' in every complete row: give one that varies",
+    throw base::input_error("the response '{}' is '{}' in every complete row: give a response that varies",
                             response.name, levels[0]);
   const auto classes = static_cast<std::size_t>(family.classes());
   if (levels.size() != classes) {
@@ -43,10 +43,12 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index, cons
     throw base::input_error(
         "the response '{}' has {} levels in the complete rows ({}{}): give {}", response.name, levels.size(),
         some, levels.size() > 3 ? ", ..." : "",
-        classes == 2 && family.several() == nullptr ? std::string("a response with two, failure and success")
+        classes == 2 && family.several() == nullptr
+            ? std::string("a response with two levels, failure and success")
         : family.several() == nullptr
             ? fmt::format("a response with {} levels, as many as ocat's R", classes)
-            : fmt::format("multinom({}), with a formula for each level but the first", levels.size() - 1));
+            : fmt::format("the family multinom({}), with one formula per level except the first",
+                          levels.size() - 1));
   }
   const std::span<const std::int32_t> codes = response.codes;
   const int first = family.first_class();
@@ -188,14 +190,14 @@ void check_correlation(const FitOptions& options) {
   if (!(std::abs(options.rho) < 1))
     throw base::usage_error("rho is {}: give a number between -1 and 1", options.rho);
   if (!family.may_be_correlated() && has_correlated_residuals(options))
-    throw base::usage_error("rho: residuals of the family {} cannot be correlated: leave rho out",
-                            family.name());
+    throw base::usage_error(
+        "rho cannot be used with the family {}, whose residuals are not correlated: remove rho",
+        family.name());
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
-    throw base::usage_error("ar-start has no effect without a correlation: give rho too");
+    throw base::usage_error("ar-start has no effect without rho: also give rho, or remove ar-start");
   if (options.estimate_rho && !family.linear())
     throw base::usage_error(
-        "rho is auto, but only gaussian models with the identity link have comparable fREML: give a number "
-        "for the family {}",
+        "rho = auto needs the gaussian family with the identity link: give rho as a number for the family {}",
         family.text());
 }
 
@@ -226,8 +228,8 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
       throw base::input_error("subset '{}' selects no row: give another condition", options.subset);
     if (frame.complete_rows == 0) {
       throw base::input_error(
-          "the table has no complete row{}: leave out a variable with missing values, or correct the NA "
-          "strings",
+          "the table has no complete row{}: remove variables with missing values from the formula, or "
+          "correct the NA strings",
           missing_by_column(frame));
     }
     make_numeric_response(workers, frame, rows.response, rows.family);

@@ -51,7 +51,7 @@ bool has_constant(const FormulaTerms& formula, const Frame& frame) {
 }
 
 std::string complete_row_of(const Rows& rows) {
-  return rows.prior_weight >= 0 ? "complete row of a weight above 0" : "complete row";
+  return rows.prior_weight >= 0 ? "complete row with a weight above 0" : "complete row";
 }
 
 }  // namespace
@@ -72,10 +72,10 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
   }
   const bool limit = constant && rows.family.limits().has(response.min);
   if (limit || (constant && offset.constant(offset.size()) && has_constant(formula, frame)))
-    throw Error(ErrorCode::input,
-                fmt::format("the response '{}' is {:g} {}: give one that varies", name, response.min, where));
+    throw Error(ErrorCode::input, fmt::format("the response '{}' is {:g} {}: give a response that varies",
+                                              name, response.min, where));
   if (response.max < rows.family.least_maximum())
-    throw base::input_error("the response '{}' is 0 or 1 {}: give the family binomial", name, where);
+    throw base::input_error("the response '{}' is 0 or 1 {}: use the family binomial", name, where);
   if (rows.family.start() == Start::response && !rows.offsets.empty() && has_constant(formula, frame) &&
       difference.constant(std::max(offset.size(), response.size())))
     throw Error(ErrorCode::input,
@@ -101,13 +101,14 @@ void require_all_classes(const Workers& workers, const Rows& rows) {
   if (absent == found.end()) return;
   const Variable& response = frame.variables[static_cast<std::size_t>(rows.response)];
   const auto index = absent - found.begin();
-  throw Error(ErrorCode::input,
-              fmt::format("the response '{}' is never {} in a {}: give the family {} only classes that occur",
-                          response.name,
-                          response.levels.empty()
-                              ? std::to_string(first + index)
-                              : fmt::format("'{}'", response.levels[static_cast<std::size_t>(index)]),
-                          complete_row_of(rows), rows.family.name()));
+  throw Error(
+      ErrorCode::input,
+      fmt::format("the response '{}' is never {} in a {}: use the family {} with only the classes that occur",
+                  response.name,
+                  response.levels.empty()
+                      ? std::to_string(first + index)
+                      : fmt::format("'{}'", response.levels[static_cast<std::size_t>(index)]),
+                  complete_row_of(rows), rows.family.name()));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

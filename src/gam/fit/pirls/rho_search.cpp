@@ -85,10 +85,9 @@ double rho_of_least_score(const FitContext& fit, const Rows& rows, const RawMome
     fit.observer.now(fmt::format("rho {:.6f}: fREML {:.8g}", candidate, score));
     return score;
   });
-  fit.observer.note(
-      fmt::format("rho: {:.5f}, of least fREML; the lag-1 autocorrelation of residuals without "
-                  "it is {:.5f}",
-                  rho, start));
+  fit.observer.note(fmt::format(
+      "rho = {:.5f} has the lowest fREML; with rho = 0 the lag-1 autocorrelation of the residuals is {:.5f}",
+      rho, start));
   return rho;
 }
 

@@ -349,9 +349,10 @@ std::optional<std::string> find_separation_of_classes(const tessera::Job& job, c
   }
   if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
   const std::vector<std::string> terms = moving_terms(job, rows, whole ? raw_coef : raw_step);
-  return fmt::format("{} separate{} classes: {}", list(terms), terms.size() == 1 ? "s" : "",
-                     whole ? "all rows are fitted to their own"
-                           : fmt::format("some are impossible in {} rows", movement.running));
+  return fmt::format(
+      "{} separate{} classes: {}", list(terms), terms.size() == 1 ? "s" : "",
+      whole ? "the fitted probability of the observed class tends to 1 in all rows"
+            : fmt::format("the fitted probability of some classes tends to 0 in {} rows", movement.running));
 }
 
 }  // namespace
@@ -379,8 +380,9 @@ std::optional<std::string> find_separation(const tessera::Job& job, const Rows& 
   if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
   const std::vector<std::string> terms = moving_terms(job, rows, raw_step);
   return fmt::format("{} separate{} responses of 0 from {}: the fitted means of {} rows tend to {}",
-                     list(terms), terms.size() == 1 ? "s" : "", limits.has_upper() ? "those of 1" : "others",
-                     movement.running, limits.has_upper() ? "0 or 1" : "0");
+                     list(terms), terms.size() == 1 ? "s" : "",
+                     limits.has_upper() ? "responses of 1" : "others", movement.running,
+                     limits.has_upper() ? "0 or 1" : "0");
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -19,9 +19,8 @@ bool has_own_start(const Family& family) {
 double predictor_of(const Family& family, double mean) {
   if (const auto found = family.predictor(mean)) return *found;
   throw base::input_error(
-      "the mean response {:g} has no linear predictor under {}({}): choose another link, or check the "
-      "response",
-      mean, family.name(), family.link_name());
+      "the mean response {:g} is outside the range of {}({}): use another link, or check the response", mean,
+      family.name(), family.link_name());
 }
 
 std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const Family& family,
@@ -99,7 +98,7 @@ std::vector<double> first_coefficients(const Design& design, const Family& famil
   if (!has_own_start(family)) {
     if (auto coef = coefficients_of_mean(design, family, moments.mean_response())) return *std::move(coef);
     if (family.start() == Start::mean)
-      throw base::usage_error("the family {} needs a formula with an intercept: leave out - 1",
+      throw base::usage_error("the family {} needs a formula with an intercept: remove - 1 or + 0",
                               family.text());
   }
   return std::vector<double>(static_cast<std::size_t>(design.coef_size));

@@ -260,8 +260,8 @@ Family calibrated_quantile(const FitContext& whole, const Rows& rows) {
   const bool calibrates = std::isnan(values[Elf::at_lsig]);
   if (calibrates && (rows.design->parted_columns != Part() || rows.design->coef_size > most_calibrated))
     throw base::usage_error(
-        "the learning rate of quantile {} is not calibrated for large random effects, nor for more than {} "
-        "coefficients: give one, as in elf(qu={}, lsig=-1)",
+        "the learning rate of quantile {} cannot be calibrated for models with large random effects or more "
+        "than {} coefficients: give the learning rate, for example elf(qu={}, lsig=-1)",
         qu, most_calibrated, qu);
   whole.observer.now(fmt::format("quantile {}: the gaussian fit", qu));
   const EndOfFit gaussian = fit_with(fit, rows, Gaussian{});

@@ -39,8 +39,8 @@ bool has_code(Job& job, const ModuleSource& source) {
 
 std::string only_on_hosts(const Family& family) {
   if (family.has_classes() && family.several() == nullptr && family.classes() > most_device_classes)
-    return fmt::format("a model of more than {} ordered classes is fitted", most_device_classes);
-  return family.needs_calibration() ? "the learning rate of a quantile is calibrated" : std::string();
+    return fmt::format("GPUs do not support more than {} ordered classes", most_device_classes);
+  return family.needs_calibration() ? "GPUs do not support the calibration of quantiles" : std::string();
 }
 
 CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,

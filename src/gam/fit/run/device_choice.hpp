@@ -34,7 +34,7 @@ struct Hardware {
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(
     Job& job, FunctionRef<ModuleSource()> kernels, FunctionRef<CostEstimate(const Hardware&)> estimate);
 
-/// What only the CPU computes for this family, as "the learning rate of a quantile is calibrated", or empty.
+/// Why GPUs cannot fit this family, as "GPUs do not support …", or empty.
 [[nodiscard]] std::string only_on_hosts(const Family& family);
 
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".

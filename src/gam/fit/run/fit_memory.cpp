@@ -283,8 +283,8 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return memory.most();
   throw base::input_error(
-      "{} coefficients in {} columns {}, less memory for the rows, or a model of "
-      "smaller k, fewer levels or fewer terms",
+      "a model of {} coefficients in {} columns {}, lower the memory limit for rows, or use a smaller k, "
+      "fewer levels or fewer terms",
       size.coef, size.raw, to_string(*shortage));
 }
 
@@ -315,7 +315,7 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
                                   pairs.pattern->rows.size(), design.parted_columns.size() - left,
                                   design.parted_columns.size()));
   if (!shortage) return;
-  throw base::input_error("random effects with {} pairs of levels {}, or leave one of them out",
+  throw base::input_error("random effects with {} pairs of levels {}, or remove one of the random effects",
                           pairs.pattern->rows.size(), to_string(*shortage));
 }
 

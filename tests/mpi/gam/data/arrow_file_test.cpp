@@ -289,7 +289,7 @@ TEST_F(ArrowFileTables, AreRefusedIfTheyAreWrittenToWhileTheyAreRead) {
       static_cast<void>(
           table->read(crew(comm), request({"x", "k", "text"}), uneven_share(comm, table->rows(), 5)));
     });
-    EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on "))
+    EXPECT_TRUE(fault.starts_with(file.path() + ": another program wrote to the file while rank 0 on "))
         << fault;
   }
 }

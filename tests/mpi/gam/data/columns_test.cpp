@@ -123,7 +123,7 @@ TEST_F(Columns, OfDatesAreDaysOrSeconds) {
   EXPECT_EQ(fault_of("mixed ~ 1", {.dates = {"mixed"}}),
             csv.path() +
                 ", line 202: the column 'mixed' holds the time '1970-01-03 12:00', but 299 of its dates have "
-                "none: give all dates a time, or none");
+                "no time: give a time with every date, or with no date");
   EXPECT_EQ(
       error_of(ErrorCode::usage,
                [&] {

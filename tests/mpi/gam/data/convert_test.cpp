@@ -72,7 +72,7 @@ TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
                              .tell = [&](std::string_view line) { told.emplace_back(line); }});
     EXPECT_EQ(open_table(crew(comm), out.path())->columns(), names);
     EXPECT_EQ(content_of(comm, out.path(), names), expected);
-    EXPECT_NE(std::find(told.begin(), told.end(), "1 column without a name left out"), told.end());
+    EXPECT_NE(std::find(told.begin(), told.end(), "left out: 1 column without a name"), told.end());
     EXPECT_NE(std::find(told.begin(), told.end(), "f: factor of 5 levels, the first 'v', 37 missing"),
               told.end());
   }
@@ -141,7 +141,7 @@ TEST_F(Convert, AFolderIsPutInPlaceAsAWhole) {
   EXPECT_EQ(content_of(comm, out.path(), {"x", "f"}), content_of(comm, csv.path(), {"x", "f"}));
   EXPECT_EQ(
       common_fault(comm, [&] { convert_table(job, Table{csv.path()}, out.path() + "/", Conversion{}); }),
-      folder.string() + ": is a folder that is not empty: remove it, or give another name");
+      folder.string() + ": the folder is not empty: remove the folder, or give another name");
 }
 
 TEST_F(Convert, ATableInMemoryIsThatOfItsFile) {
@@ -197,7 +197,7 @@ TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
   EXPECT_EQ(told_of(20, {}).size(), 20U);
   const std::vector<std::string> of_many = told_of(1000, {});
   EXPECT_EQ(of_many.size(), 21U);
-  EXPECT_EQ(of_many.back(), "left out: 980 objects more; name one as a column to see why");
+  EXPECT_EQ(of_many.back(), "left out: 980 objects more; to see the reason, name the object as a column");
   // Who names columns wants no others.
   EXPECT_TRUE(told_of(2, {"x"}).empty());
   EXPECT_EQ(common_fault(comm,
@@ -223,8 +223,8 @@ TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << fault;
     comm.barrier();
   };
-  refused("a/b,x\n1,2\n", "the column 'a/b' has a '/', which stands between names in HDF5");
-  refused(".,x\n1,2\n", "the column '.' has a name that HDF5 keeps for itself");
+  refused("a/b,x\n1,2\n", "the column 'a/b' has a '/', which separates names in HDF5");
+  refused(".,x\n1,2\n", "the column '.' has a name that HDF5 reserves");
   refused("x\n1\n", "unknown column 'y'", {}, {"y"});
   refused("f\nNA\n-\n", "the column 'f' has the level 'NA', which readers take for a missing value",
           {.missing = {"-"}});

@@ -365,20 +365,21 @@ TEST_F(CsvTable, FindsTheDialectAndTellsIt) {
   };
   EXPECT_EQ(fault_of("x;y\n1;2\n1,5;2\n2;1.5\n2,5;3\n", {.dec = ","}).substr(0, 50),
             ", line 4: the column 'y' holds the text '1.5', but");
-  EXPECT_EQ(
-      fault_of("# 1\nx,y\n1,2\n# \"\n3\n", {.comment = "#"}),
-      ", line 5: the row has 1 field, but the header has 2: give both as many, and quote fields that contain "
-      "separators");
+  EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n# \"\n3\n", {.comment = "#"}),
+            ", line 5: the row has 1 field, but the header has 2: give both the same number of fields, and "
+            "quote fields that contain separators");
   EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n3,\"\n", {.comment = "#"}),
             ", line 4: a quote of this row is never closed: close it");
   EXPECT_EQ(fault_of("x;y\n1;2\n1\n", {}),
-            ": unknown column 'x'; it has: x;y (one column, as no separator gives each row as many "
-            "fields: name it by the option sep, or the number of lines above the header by the option skip)");
-  EXPECT_EQ(fault_of("a title\nx,y\n1,2\n", {.sep = ","}).substr(0, 66),
-            ": unknown column 'x'; it has: a title (one column, as no separator");
+            ": unknown column 'x'; it has: x;y (one column, because no separator splits all rows into the "
+            "same number of fields: give the separator by the option sep, or the number of lines above the "
+            "header by the option skip)");
+  EXPECT_EQ(fault_of("a title\nx,y\n1,2\n", {.sep = ","}).substr(0, 71),
+            ": unknown column 'x'; it has: a title (one column, because no separator");
   EXPECT_EQ(fault_of("\"x\",\"y\"\n\"1\",1,2\n", {}),
-            ", line 2: the row has 3 fields, but the header has 2: give both as many (R writes row names "
-            "without a name: name them, or leave them out), and quote fields that contain separators");
+            ", line 2: the row has 3 fields, but the header has 2: give both the same number of fields (R "
+            "writes row names without a column name: add the name, or leave the row names out), and quote "
+            "fields that contain separators");
 }
 
 TEST_F(CsvTable, CountsRowsWhereverThePartsAreCut) {
@@ -520,7 +521,7 @@ TEST(Csv, QuotesThatSayNothing) {
     for (const ColumnReading& column : frame.columns) types += to_string(column) + "\n";
     return types;
   };
-  const std::string said = ", all in quotes (levels if 'x' is among the factors)";
+  const std::string said = ", all values in quotes (to read them as levels, name 'x' among the factors)";
   const std::string all =
       "\"x\",\"g\",\"note\"\n\"1.5\",\"a\",\"b\nc\"\n\"\",\"3\",\"\"\n NA,\"b\",\n\"02\",\"b\",\"7\"\n";
   const std::string factor = "g: factor of 3 levels, the first '3'\n";
@@ -561,14 +562,15 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   };
   FrameRequest wanted = request({"log(x)"});
   wanted.options.factors = {"f"};
-  EXPECT_EQ(fault(wanted),
-            "factor 'f': the formula does not use a column of this name: leave it out, or correct it");
+  EXPECT_EQ(
+      fault(wanted),
+      "factor 'f': the formula does not use a column of this name: leave the name out, or correct the name");
   wanted.options.factors = {"x"};
   EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers in this column: leave it out of the factors");
   wanted.options = {.numbers = {"y"}};
-  EXPECT_EQ(
-      fault(wanted),
-      "numeric column 'y': the formula does not use a column of this name: leave it out, or correct it");
+  EXPECT_EQ(fault(wanted),
+            "numeric column 'y': the formula does not use a column of this name: leave the name out, or "
+            "correct the name");
 }
 
 TEST_F(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {

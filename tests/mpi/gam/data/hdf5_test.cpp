@@ -174,17 +174,17 @@ void write_objects_of_each_kind(Writer& w) {
 }
 
 const std::vector<std::pair<std::string, std::string>> no_columns{
-    {"array", "has arrays as values: write each of their elements as a dataset of its own"},
+    {"array", "has arrays as values: write each element as a separate dataset"},
     {"bits", "has bit fields: write them as integers"},
-    {"compound", "has compound values: write each of its 2 members as a dataset of its own"},
+    {"compound", "has compound values: write each of its 2 members as a separate dataset"},
     {"group", "is a group: copy its datasets to the root"},
-    {"list", "has lists of any length as values: write one number or text for each row"},
-    {"matrix", "has 2 dimensions (3 x 1): write each of its columns as a dataset of one"},
+    {"list", "has lists of variable length as values: write one number or text per row"},
+    {"matrix", "has 2 dimensions (3 x 1): write each column as a dataset with one dimension"},
     {"null", "has no values (a null dataspace)"},
     {"opaque", "has opaque values: write it as numbers or texts"},
-    {"other", "is a link to another file, which is not followed: copy the dataset to this one"},
+    {"other", "is a link to another file, which is not followed: copy the dataset into this file"},
     {"reference", "has references to other objects, which are not followed"},
-    {"scalar", "is one value (a scalar), not one for each row"},
+    {"scalar", "is one value (a scalar), not one value per row"},
     {"soft", "is a symbolic link, which is not followed: copy the dataset to the root"},
     {"type", "is a type, without values"}};
 
@@ -463,9 +463,10 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   };
   const std::array<double, 4> four{1, 2, 3, 4};
   fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
-  EXPECT_EQ(fault(request({"m"})), file.path() +
-                                       ": no dataset at the root of the HDF5 file is a column: 'm' has "
-                                       "2 dimensions (2 x 2): write each of its columns as a dataset of one");
+  EXPECT_EQ(fault(request({"m"})),
+            file.path() +
+                ": no dataset at the root of the HDF5 file can be read as a column; for example, 'm' has "
+                "2 dimensions (2 x 2): write each column as a dataset with one dimension");
   fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
   EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty: give a table with rows");
   fill(comm, file, [&](Writer& w) {
@@ -473,15 +474,16 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
     w.numbers<double>("y", H5T_NATIVE_DOUBLE, {1, 2, 3});
   });
   EXPECT_EQ(fault(request({"x"})), file.path() +
-                                       ": its columns have different lengths, 'x' has 2 values and 'y' has "
-                                       "3: write columns of one length");
+                                       ": its columns have different lengths: 'x' has 2 values and 'y' has "
+                                       "3: write columns of equal length");
   fill(comm, file, [&](Writer& w) {
     w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, std::numeric_limits<double>::infinity()});
     w.variable_texts("g", {"a", "b"});
     w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data());
   });
-  EXPECT_EQ(fault(request({"m"})),
-            file.path() + ": 'm' has 2 dimensions (2 x 2): write each of its columns as a dataset of one");
+  EXPECT_EQ(
+      fault(request({"m"})),
+      file.path() + ": 'm' has 2 dimensions (2 x 2): write each column as a dataset with one dimension");
   EXPECT_EQ(fault(request({"x"})),
             file.path() + ", row 2: x is infinite: leave the row out or make the value NA");
   EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
@@ -527,7 +529,8 @@ TEST_F(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
     static_cast<void>(
         table->read(crew(comm), request({"x"}), Plan::over_hosts(8, comm.size()).range_of(comm.rank())));
   });
-  EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on ")) << fault;
+  EXPECT_TRUE(fault.starts_with(file.path() + ": another program wrote to the file while rank 0 on "))
+      << fault;
 }
 
 TEST_F(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
@@ -569,14 +572,17 @@ TEST_F(Hdf5Table, ReadsNoOtherFile) {
     });
   };
   const std::string start = file.path() + ": ";
-  EXPECT_EQ(fault("bytes"),
-            start + "'bytes' keeps its values in other files, which are not read: copy them to this one");
-  EXPECT_EQ(fault("parts"),
-            start + "'parts' is made of parts of other files, which are not read: copy them to this one");
+  EXPECT_EQ(
+      fault("bytes"),
+      start + "'bytes' stores its values in other files, which are not read: copy the values into this file");
+  EXPECT_EQ(fault("parts"), start +
+                                "'parts' is a virtual dataset over other files, which are not read: copy the "
+                                "values into this file");
   EXPECT_EQ(fault("soft"),
             start + "'soft' is a symbolic link, which is not followed: copy the dataset to the root");
-  EXPECT_EQ(fault("other"),
-            start + "'other' is a link to another file, which is not followed: copy the dataset to this one");
+  EXPECT_EQ(
+      fault("other"),
+      start + "'other' is a link to another file, which is not followed: copy the dataset into this file");
   EXPECT_EQ(fault("x"), "no error");
 }
 

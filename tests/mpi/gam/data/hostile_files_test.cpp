@@ -221,11 +221,14 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
   // The order of the terms: the intercept, f, v, the smooth of w by f, g, and that of x and z.
   const std::string breaks = "/design/terms/3/1/margin/breaks";
   says(breaks, {0.5, 0.5, 0.5, 0.5},
-       "design.terms[3][1].margin.breaks: does not ascend by a usable step from element 0 to the next");
+       "design.terms[3][1].margin.breaks: does not increase by a positive, finite step from element 0 to the "
+       "next element");
   says(breaks, {0, 1, 0.5, 2},
-       "design.terms[3][1].margin.breaks: does not ascend by a usable step from element 1 to the next");
+       "design.terms[3][1].margin.breaks: does not increase by a positive, finite step from element 1 to the "
+       "next element");
   says(breaks, {-1e308, 0, 1, 1e308},
-       "design.terms[3][1].margin.breaks: does not ascend by a usable step from element 0 to the next");
+       "design.terms[3][1].margin.breaks: does not increase by a positive, finite step from element 0 to the "
+       "next element");
   says("/edf", json::array(), "edf: has 0 elements, but needs " + std::to_string(model_["edf"].size()));
   says("/iterations", -7, "iterations: is -7, not a whole number from 0 to 2147483647");
   says("/n", -1, "n: is -1, not a whole number from 0 to 9223372036854775807");
@@ -245,7 +248,7 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
        "centring.coefficients[0]: is 99, not a whole number from 0 to " +
            std::to_string(model_["edf"].size() - 1));
   says("/formula", "y ~ (",
-       "formula: formula, character 6: the end of the formula cannot stand here: write a variable, a number "
+       "formula: formula, character 6: the end of the formula is not valid here: write a variable, a number "
        "or '('");
   says("/formula", "y ~ f + v", "formula: does not use 'w', a variable of the design");
 }
@@ -274,7 +277,7 @@ TEST_F(Hostile, AFewBytesOfAModelTakeNoGigabytes) {
   many["design"]["blocks"][6]["knots"] = std::vector<json>(9, json::array());
   many["design"]["blocks"][6]["map"]["rows"] = 1953125;  // 5 to the power of 9
   const std::string said = outcome(many);
-  EXPECT_NE(said.find("more than the coefficients of this model need"), std::string::npos) << said;
+  EXPECT_NE(said.find("more than a model with this number of coefficients needs"), std::string::npos) << said;
   many["design"]["terms"][5] = std::vector<json>(10, margin);
   EXPECT_NE(outcome(many).find("a product of more than 9 splines"), std::string::npos);
   many["design"]["terms"][5] = std::vector<json>(33, many["design"]["terms"][2][0]);

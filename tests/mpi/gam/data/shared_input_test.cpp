@@ -143,7 +143,8 @@ TEST_F(SharedTables, RefusesOneThatIsWrittenToWhileItIsRead) {
         break;
       }
       ++writings;
-      EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank ")) << fault;
+      EXPECT_TRUE(fault.starts_with(file.path() + ": another program wrote to the file while rank "))
+          << fault;
     }
     EXPECT_GE(writings, 1);
   }
@@ -161,7 +162,7 @@ TEST_F(SharedTables, IsTheOneThatTheStatesOfAFitAreOf) {
   }
   comm.barrier();
   EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_source(crew(comm), source, nullptr)); }),
-            file.path() + ": was replaced or written to while the job started: start it again");
+            file.path() + ": was replaced or written to while the job started: start the job again");
 }
 
 TEST(SameContent, IsNamedWithTheRanksThatDiffer) {

@@ -219,7 +219,9 @@ TEST(Columns, OfArrowAreThoseOfThePlanOnEveryRank) {
   for (const std::string& other : comm.allgather_text(said)) EXPECT_EQ(other, said);
   EXPECT_EQ(said.empty(), comm.size() == 1) << said;
   if (comm.size() == 3) {
-    EXPECT_EQ(said, "the Arrow table: rank 0 has 5 of its 13 rows, but the job's plan gives it 8");
+    EXPECT_EQ(said,
+              "the Arrow table: rank 0 has 5 of 13 rows, but the plan of the job needs 8 rows on this rank: "
+              "give each rank the rows of the plan");
   }
 }
 

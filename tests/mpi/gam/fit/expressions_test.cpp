@@ -184,11 +184,11 @@ TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
   const SharedFile file(comm, "t.csv", typed_table());
   const std::vector<std::pair<Spelling, std::string>> cases{
       {{"y ~ I(f + 1 > 2)"}, "needs numbers"},
-      {{"y ~ I(f > 'a')"}, "a factor has no order"},
+      {{"y ~ I(f > 'a')"}, "an unordered factor cannot be compared by order"},
       {{"y ~ relevel(f, ref = 'zz')"}, "'zz' is not a level of f; its levels are a, b and c"},
       {{"y ~ relevel(x, ref = 'zz')"}, "x is not an unordered factor"},
       {{"y ~ s(factor(f), bs='cr')"}, "has levels"},
-      {{"y ~ poly(f == 'a', 3)"}, "give a degree below that"},
+      {{"y ~ poly(f == 'a', 3)"}, "give a degree below this number"},
       {{"y ~ ifelse(f == 'a', f, 'x')"}, "write as.character(f)"},
       {{"y ~ x", changed([](auto& o) { o.ordered["q"] = {}; })}, "'q'"},
       {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })},
@@ -198,7 +198,7 @@ TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
       {{"y ~ f", changed([](auto& o) {
           o.levels["f"] = o.ordered["f"] = {"a", "b"};
         })},
-       "give it once"}};
+       "remove one of the two"}};
   for (const auto& [spelling, expected] : cases) {
     try {
       static_cast<void>(fitted(comm, spelling.formula, in_blocks(file.path(), 16), spelling.options));

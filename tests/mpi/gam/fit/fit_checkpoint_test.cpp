@@ -91,7 +91,7 @@ TEST_F(FitCheckpointTest, WithoutAFileKeepsNothing) {
   EXPECT_FALSE(checkpoint_->resumed());
   EXPECT_FALSE(checkpoint_->kept());
   EXPECT_EQ(stopped(ErrorCode::interrupted),
-            "stopped by the test; with a checkpoint file the same fit could be resumed");
+            "stopped by the test: give a checkpoint file to make the fit resumable");
   EXPECT_FALSE(is_there());
 }
 
@@ -99,7 +99,7 @@ TEST_F(FitCheckpointTest, GoesOnFromTheLastState) {
   start();
   EXPECT_FALSE(checkpoint_->resumed());
   EXPECT_EQ(stopped(ErrorCode::interrupted),
-            "stopped by the test before the first iteration was done: the same command starts over");
+            "stopped by the test before the end of the first iteration: the same command starts over");
   checkpoint_->keep(state_after(1));
   checkpoint_->keep(state_after(2));
   EXPECT_EQ(checkpoint_->kept(), 2);
@@ -128,8 +128,8 @@ TEST_F(FitCheckpointTest, UsesTheStateBeforeATornOne) {
   ASSERT_TRUE(checkpoint_->resumed());
   EXPECT_EQ(checkpoint_->resumed()->iteration, 1);
   if (is_root()) {
-    EXPECT_EQ(said(), file_.path() + " is torn: it is not as it was written; " + file_.path() +
-                          ".previous is used in its place; resuming after iteration 1 from " + file_.path());
+    EXPECT_EQ(said(), file_.path() + " is damaged or incomplete; " + file_.path() +
+                          ".previous is used instead; resuming after iteration 1 from " + file_.path());
   }
 }
 
@@ -143,7 +143,7 @@ TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
   EXPECT_NE(foreign.find("formula is \"y ~ x\" there and \"y ~ z\" here"), std::string::npos) << foreign;
   file_.write("tessera checkpoint 2\nwhatever follows\n");
   const std::string newer = testing::common_fault(comm_, [&] { start(); });
-  EXPECT_NE(newer.find("is of format 2, which is newer than this program's"), std::string::npos) << newer;
+  EXPECT_NE(newer.find("is of format 2, but this program reads formats up to"), std::string::npos) << newer;
   // A complete file of this format, with another state.
   on_root([&] { fs::remove(file_.path()); });
   {
@@ -153,14 +153,15 @@ TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
   EXPECT_EQ(
       testing::common_fault(comm_, [&] { start(); }),
       file_.path() +
-          ": is not the state of a fit: it is not valid JSON at byte 2: remove this checkpoint, and the fit "
-          "begins anew");
+          ": is not the state of a fit: it is not valid JSON at byte 2: remove this checkpoint file to start "
+          "the fit again");
 }
 
 TEST_F(FitCheckpointTest, MixesNoTwoKindsOfHardware) {
   const char* devices = "*:H200";
   const auto starts_over = [&](const std::string& there, const std::string& here) {
-    return file_.path() + " was begun on " + there + ", and this run is on " + here + ": starting over";
+    return "the fit in " + file_.path() + " started on " + there + ", but this run uses " + here +
+           ": starting over";
   };
   const std::string gpu = "Simulated NVIDIA H200 (9.0)";
   start(devices);
@@ -216,7 +217,8 @@ TEST_F(FitCheckpointTest, AFitThatFellBackStaysOnTheCpu) {
   EXPECT_EQ(checkpoint_->resumed()->hardware, "the CPU");
   EXPECT_NE(checkpoint_->why_on_cpu().find("a device fails"), std::string::npos) << checkpoint_->why_on_cpu();
   if (is_root()) {
-    EXPECT_EQ(said(), "resuming after iteration 1 from " + file_.path() + ", on the CPU, as before");
+    EXPECT_EQ(said(),
+              "resuming after iteration 1 from " + file_.path() + " on the CPU, like the interrupted run");
   }
   checkpoint_->keep(state_after(2));
   start(devices);
@@ -235,12 +237,12 @@ TEST_F(FitCheckpointTest, WarnsOnceOfADiskThatDoesNotTakeTheState) {
   checkpoint_->keep(state_after(3));
   EXPECT_EQ(checkpoint_->kept(), 1);
   const std::string message = stopped(ErrorCode::job_fault);
-  EXPECT_TRUE(message.starts_with("stopped by the test, but the state after iteration 3 cannot be kept: "))
+  EXPECT_TRUE(message.starts_with("stopped by the test, but the state after iteration 3 cannot be saved: "))
       << message;
   on_root([&] { fs::rename(elsewhere, folder); });
   if (is_root()) {
     const std::string warning = said();
-    EXPECT_TRUE(warning.starts_with("the fit continues, but its state after iteration 2 was not saved: "));
+    EXPECT_TRUE(warning.starts_with("the state after iteration 2 was not saved, but the fit continues: "));
     EXPECT_EQ(warning.find("; "), std::string::npos) << warning;
   }
   EXPECT_EQ(stopped(ErrorCode::interrupted),

@@ -136,10 +136,11 @@ TEST_F(Fit, PredictsWithItsModelAsItIs) {
     EXPECT_TRUE(none ? std::isnan(mine["se"][i]) : mine["se"][i] == read["se"][i]);
   }
   ASSERT_EQ(mine.remarks.size(), 2);  // "c" is that of a row without w
-  EXPECT_EQ(mine.remarks[0], "1 row has a level of 'f' unknown to the fit ('c'): their predictions are NA");
+  EXPECT_EQ(mine.remarks[0],
+            "1 row has a level of 'f' unknown to the fit ('c'): the predictions of these rows are NA");
   EXPECT_EQ(mine.remarks[1],
-            "60 rows have levels of 'g' unknown to the fit ('new'): "
-            "predicted without that random effect");
+            "60 rows have levels of 'g' unknown to the fit ('new'): these rows are predicted without this "
+            "random effect");
 }
 
 TEST_F(Fit, PredictsInPartsWhatItPredictsAtOnce) {
@@ -212,9 +213,9 @@ TEST_F(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   says(ErrorCode::input, "y ~ x", ", row 12: x is infinite", [&](Table& table) {
     if (comm.rank() == 0) std::get<std::vector<double>>(table.columns[1].values)[11] = INFINITY;
   });
-  says(ErrorCode::usage, "y ~ x", ": its plan is over ",
+  says(ErrorCode::usage, "y ~ x", ": its plan is for ",
        [&](Table& table) { table.plan = Plan::over_hosts(rows, comm.size() + 1); });
-  says(ErrorCode::usage, "y ~ x", ": its plan is over ",
+  says(ErrorCode::usage, "y ~ x", ": its plan is for ",
        [](Table& table) { static_cast<void>(moved_out_of(table)); });
   if (comm.size() == 1) return;
   says(ErrorCode::usage, "y ~ f", ": the column 'f' has other levels on rank ", [&](Table& table) {
@@ -312,10 +313,9 @@ TEST_F(Fit, IsStoppedOnEveryRank) {
   if (comm.rank() == comm.size() - 1) stop.request("the test");
   const Table table = in_memory(job);
   const auto refused = [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); };
-  EXPECT_EQ(
-      common_fault(comm, refused, ErrorCode::interrupted),
-      fmt::format("stopped by the test on rank {}; with a checkpoint file the same fit could be resumed",
-                  comm.size() - 1));
+  EXPECT_EQ(common_fault(comm, refused, ErrorCode::interrupted),
+            fmt::format("stopped by the test on rank {}: give a checkpoint file to make the fit resumable",
+                        comm.size() - 1));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(MoreCoefficients, AreRefusedWhereThoseWithoutAPenaltyAreNotFewerThanTheRows
   for (const char* formula : {"y ~ g + s(x, k=5)", "y ~ g + x + z"}) {
     const std::string message =
         testing::common_fault(job.comm(), [&] { static_cast<void>(fit_more(job, formula, {})); });
-    EXPECT_NE(message.find("of them without a penalty, but only 15 complete rows"), std::string::npos)
+    EXPECT_NE(message.find("of them unpenalised, but the table has only 15 complete rows"), std::string::npos)
         << message;
   }
 }

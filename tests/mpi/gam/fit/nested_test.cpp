@@ -106,7 +106,7 @@ TEST(NestedSmooths, RefuseWhatCannotBeToldApartInDoublePrecision) {
     FAIL() << "was fitted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_NE(std::string(error.what()).find("so nearly a combination of"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("is almost a linear combination of"), std::string::npos)
         << error.what();
   }
 }

@@ -210,14 +210,13 @@ TEST(Series, AreRefusedWithAReason) {
   EXPECT_EQ(refusal([](FitOptions& options) { options.rho = std::nan(""); }),
             "rho is nan: give a number between -1 and 1");
   EXPECT_EQ(refusal([](FitOptions& options) { options.ar_start = "start"; }),
-            "ar-start has no effect without a correlation: give rho too");
-  EXPECT_EQ(
-      refusal([](FitOptions& options) {
-        options.family = family("quasipoisson");
-        options.estimate_rho = true;
-      }),
-      "rho is auto, but only gaussian models with the identity link have comparable fREML: give a number "
-      "for the family quasipoisson");
+            "ar-start has no effect without rho: also give rho, or remove ar-start");
+  EXPECT_EQ(refusal([](FitOptions& options) {
+              options.family = family("quasipoisson");
+              options.estimate_rho = true;
+            }),
+            "rho = auto needs the gaussian family with the identity link: give rho as a number for the "
+            "family quasipoisson");
   EXPECT_EQ(refusal([](FitOptions& options) {
               options.rho = 0.5;
               options.ar_start = "h";

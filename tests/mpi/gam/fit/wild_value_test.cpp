@@ -102,9 +102,9 @@ TEST(WildValue, ThatNothingCanFitIsNamed) {
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::not_converged);
         const std::string said = error.what();
-        EXPECT_NE(
-            said.find("all but 1 of 300 rows have x from 0.00166667 to 0.998333, and the range of all is "),
-            std::string::npos)
+        EXPECT_NE(said.find("all except 1 of 300 rows have values of x from 0.00166667 to 0.998333, but the "
+                            "full range is "),
+                  std::string::npos)
             << said;
       }
     }

@@ -176,7 +176,7 @@ TEST_F(ManyArrays, OfNumpyHaveTheFitsOfTheSameTable) {
   expect_refusal(npy("<f8", false, fmt::format("({},)", rows), doubles), "has 1 dimensions");
   expect_refusal(npy("<f8", false, shape, doubles.substr(1)), "it is truncated");
   expect_refusal(npy("<f8", false, "(7, 8)", doubles), "is 7 x 8, but the covariates have 120 rows");
-  expect_refusal("no array", "does not begin as a NumPy array does");
+  expect_refusal("no array", "does not begin with the signature of a NumPy array");
   expect_error(ErrorCode::input, "numpy.save(FILE.npy, X)", [&] { fits_of({.path = "counts.npz"}); });
 }
 
@@ -258,9 +258,10 @@ TEST_F(ManyFits, AreMatchedByTheKeyOfTheirRows) {
   std::string strange = with_names(responses_text(), true);
   strange.replace(strange.find("0007,"), 4, "0999");
   counts.write(strange);
-  expect_error(ErrorCode::input,
-               "has no row '0007', which the covariates have, but a row '0999', which they lack",
-               [&] { fit_to(counts.path(), out.path()); });
+  expect_error(
+      ErrorCode::input,
+      "has no row '0007', which the covariates have, but has a row '0999', which the covariates lack",
+      [&] { fit_to(counts.path(), out.path()); });
   counts.write(responses_text());
   expect_error(ErrorCode::input, "has no row names to match with the key",
                [&] { fit_to(counts.path(), out.path()); });

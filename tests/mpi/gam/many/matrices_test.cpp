@@ -275,7 +275,7 @@ TEST_F(Matrices, AreMatchedByTheNamesOfTheirRows) {
   others[4] = "stranger";
   write_names_of(others);
   expect_refusal(ErrorCode::input, ":/X",
-                 "has no row 'cell 4', which the covariates have, but a row 'stranger'", "cell");
+                 "has no row 'cell 4', which the covariates have, but has a row 'stranger'", "cell");
   others[4] = cells[5];
   write_names_of(others);
   expect_refusal(ErrorCode::input, ":/csr", "rows 5 and 6 have the same name 'cell 5'", "cell");
@@ -287,14 +287,14 @@ TEST_F(Matrices, ThatAreNoneAreRefused) {
   };
   refused(":/one", "has 1 dimensions, but a matrix of responses has two");
   refused(":/none", "has no dataset /none");
-  refused(":/zstd", "is packed by filter 32015");
+  refused(":/zstd", "is compressed by filter 32015");
   refused(":/outside", "the index 1000 of element 4 is outside of the matrix");
   refused(":/outside_csr", "the index -1 of element 4 is outside of the matrix");
   refused(":/falling", "indptr decreases from");
-  refused(":/twice", "has two elements: add them up");
-  refused(":/twice_csr", "has two elements: add them up");
+  refused(":/twice", "has two elements in the same place: sum duplicates");
+  refused(":/twice_csr", "has two elements in the same place: sum duplicates");
   refused(":/nan", "response '1', row 7: is NaN, but a sparse matrix has no missing values");
-  refused(":/fraction", "is not a count: a whole number of at least 0; if the matrix is normalised, name");
+  refused(":/fraction", "is not a count: a whole number of at least 0; if this matrix is normalised, name");
   expect_refusal(ErrorCode::input, ":/X", "has no row names to match with the key", "t");
   covariates.write("t\n1\n2\n3\n4\n5\n6\n7\n");
   refused(":/X", "is 60 x 9, but the covariates have 7 rows");
@@ -320,7 +320,7 @@ TEST_F(Matrices, OfCovariatesAreRefused) {
                  [&] { static_cast<void>(fit_many(job, terms, table, {.path = matrix.path() + path})); });
   };
   const Table table{covariates.path()};
-  const std::string why = ", but covariates are the same for all: fit each response by itself";
+  const std::string why = ", but covariates are the same for all: fit each response separately";
   refused(table, ":/scalars/FD/values", "s(t) + FC", ErrorCode::usage,
           "the variable 'FC' has a value for each response (" + matrix.path() + ":/scalars/FC/values)" + why);
   refused(table, ":/X", "t + offset(log(spliced))", ErrorCode::usage,

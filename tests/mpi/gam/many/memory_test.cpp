@@ -326,7 +326,7 @@ TEST_F(ManyInMemory, ThatAreNoneAreRefusedOnAllRanks) {
   refused(ErrorCode::input, "the responses in memory: response '7', row 11: the value 2.5 is not a count",
           DenseMatrix{all, cells, genes, genes, 1});
   const Compressed<double, std::int32_t> sound(true);
-  refused(ErrorCode::usage, "values, indices and begins contradict each other", sound.matrix(false));
+  refused(ErrorCode::usage, "values, indices and begins do not match", sound.matrix(false));
   auto broken = sound;
   broken.indices[4] = cells;
   refused(ErrorCode::input, "the index 70 of element 4 is outside of the matrix", broken.matrix(true));
@@ -334,11 +334,11 @@ TEST_F(ManyInMemory, ThatAreNoneAreRefusedOnAllRanks) {
   refused(ErrorCode::input, "the index -1 of element 4", broken.matrix(true));
   broken = sound;
   std::swap(broken.begins[3], broken.begins[4]);
-  refused(ErrorCode::usage, "contradict each other", broken.matrix(true));
+  refused(ErrorCode::usage, "do not match", broken.matrix(true));
   broken = sound;
   broken.begins.back() += 1;
-  refused(ErrorCode::usage, "contradict each other", broken.matrix(true));
-  expect_error(ErrorCode::usage, "there are 2 names for 11 responses", [&] {
+  refused(ErrorCode::usage, "do not match", broken.matrix(true));
+  expect_error(ErrorCode::usage, "2 names are given for 11 responses", [&] {
     static_cast<void>(fits({.matrix = ResponseMatrix{sound.matrix(true), {"a", "b"}}}));
   });
   expect_error(ErrorCode::input, "the response 'g' has texts, such as 'a'", [&] {

@@ -111,7 +111,7 @@ TEST_F(ManyResultsInFiles, WithoutCovariancesPredictMeansOnly) {
   const Model one = model("a");
   const Predictions means = predicted(one, {.type = PredictionType::response});
   for (const double value : means["fit"]) EXPECT_GT(value, 0);
-  const std::string why = "fits.h5 has no covariances: fit again with covariances";
+  const std::string why = "fits.h5 contains no covariances: fit again with covariances";
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(predicted(one, {.standard_errors = true})); });
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(smooth_estimates(job, one)); });
   expect_error(ErrorCode::usage, why, [&] { static_cast<void>(anova(one)); });
@@ -163,11 +163,11 @@ TEST_F(ManyResultsInFiles, AtLimitsAreExact) {
     }
   }
   EXPECT_EQ(model("line").family().name(), "poisson");
-  expect_error(ErrorCode::usage, "the response 'none' has no fit, because it is all_zero",
+  expect_error(ErrorCode::usage, "the response 'none' has no fit (status all_zero)",
                [&] { static_cast<void>(model("none")); });
   expect_error(ErrorCode::input, "has no response 'lime' (did you mean 'line'?)",
                [&] { static_cast<void>(model("lime")); });
-  expect_error(ErrorCode::input, "has many models: name a response",
+  expect_error(ErrorCode::input, "the file contains many models: name a response",
                [&] { static_cast<void>(load_model(fits.path())); });
 }
 
@@ -197,7 +197,7 @@ TEST_F(ManyResultsInFiles, PredictTheOtherLevelsIfThatOfTheInterceptIsAbsent) {
   }
   // Means of an unpenalised level have the sum of its counts.
   EXPECT_NEAR(comm.allreduce(means_of_b, mpi::Reduction::sum), counts_of_b, 1e-6);
-  expect_error(ErrorCode::usage, "the term 'f' cannot be left out",
+  expect_error(ErrorCode::usage, "the term 'f' cannot be excluded",
                [&] { static_cast<void>(predicted(one, {.exclude = {"f"}})); });
 }
 
@@ -298,14 +298,14 @@ TEST_F(ManyResultsInFiles, AreTheModelsOfResultsInMemory) {
                     (std::isnan(found[column][i]) && std::isnan(expected[column][i])));
     }
   }
-  expect_error(ErrorCode::usage, "the results: the response 'none' has no fit, because it is all_zero",
+  expect_error(ErrorCode::usage, "the results: the response 'none' has no fit (status all_zero)",
                [&] { static_cast<void>(model_of(results, "none")); });
   expect_error(ErrorCode::usage, "the results have no response 'non' (did you mean 'none'?)",
                [&] { static_cast<void>(model_of(results, "non")); });
   options.covariances = false;
   const ManyResults without = fit_many(job, terms, Table{covariates.path()}, responses, options);
   EXPECT_TRUE(without.matrices.empty());
-  expect_error(ErrorCode::usage, "the results have no models: fit with covariances",
+  expect_error(ErrorCode::usage, "the results contain no models: fit again with covariances",
                [&] { static_cast<void>(model_of(without, "a")); });
 }
 
@@ -338,7 +338,7 @@ TEST_F(ManyResultsInFiles, HaveAPage) {
     EXPECT_EQ(page.figures.back().csv.substr(0, page.figures.back().csv.find('\n')), "curve,at,fit,low,high");
   }
   fit("poisson", "s(t)", text, false);
-  expect_error(ErrorCode::input, "has no covariances: fit again with covariances",
+  expect_error(ErrorCode::input, "contains no covariances: fit again with covariances",
                [&] { static_cast<void>(report_many(job, fits.path())); });
 }
 

@@ -96,7 +96,7 @@ TEST_F(ManyTerms, HavePartialR2OfTheFitsWithoutThem) {
     expect_error(ErrorCode::usage, words, [&] { static_cast<void>(fit("s(age, k = 4) + sex", options)); });
   };
   refuse("drop: the formula has no term 's(motion)' (it has 'sex', 's(age)')", "gaussian", "s(motion)");
-  refuse("drop: deviances with another theta cannot be compared", "nb", "sex");
+  refuse("drop: deviances of fits with different theta cannot be compared", "nb", "sex");
 }
 
 TEST_F(ManyTerms, ConvergeWhereTheSearchIsHard) {
@@ -177,13 +177,14 @@ TEST_F(ManyTerms, HaveTheAicOfEachNumberOfBasisFunctions) {
     }
   }
   ASSERT_EQ(found.remarks.size(), 1U);
-  EXPECT_TRUE(found.remarks[0].starts_with("AIC above the least of each of 5 responses, mean: k=3 "));
+  EXPECT_TRUE(found.remarks[0].starts_with(
+      "mean of AIC minus the smallest AIC of the response, over 5 responses: k=3 "));
   const auto refuse = [&](const std::string& words, const std::string& formula,
                           const std::vector<int>& sizes) {
     expect_error(ErrorCode::usage, words,
                  [&] { static_cast<void>(evaluate_k(job, formula, table, sample, options, sizes)); });
   };
-  refuse("the formula has no smooth of one number", "sex + te(age, motion)", {3});
+  refuse("the formula has no smooth of one numeric variable", "sex + te(age, motion)", {3});
   refuse("evaluate-k: give numbers of basis functions of at least 3", "s(age)", {3, 2});
 }
 

@@ -183,11 +183,11 @@ TEST_F(TradeSeq, HasTheStatisticsOfConditions) {
   };
   refuse("the test needs two curves of one variable, but the models have s(t1):l1_1, s(t2):l2_1",
          {.test = CurveTest::condition, .terms = {{"s(t1):l1_1", "s(t2):l2_1"}}});
-  refuse("s(t1):l1_1-s(t1):l1_2 has no knot between start and end to compare at",
+  refuse("s(t1):l1_1-s(t1):l1_2 has no knot between start and end: change",
          {.test = CurveTest::condition, .start = 0.01, .end = 0.02});
   refuse("contrasts 'a': the models have no coefficient 's(t1):l1_1.7' (did you mean",
          {.contrasts = {{"a", {{{"s(t1):l1_1.7", 1}}}}}});
-  refuse("contrasts 'a': no weight differs from 0", {.contrasts = {{"a", {{{"s(t1):l1_1.5", 0}}}}}});
+  refuse("contrasts 'a': all weights are 0", {.contrasts = {{"a", {{{"s(t1):l1_1.5", 0}}}}}});
 }
 
 TEST_F(TradeSeq, TestsOnlyWhatTheModelDetermines) {
@@ -204,7 +204,7 @@ TEST_F(TradeSeq, TestsOnlyWhatTheModelDetermines) {
   }
   for (const auto& weights :
        {std::map<std::string, double>{{"batcha", 1}}, {{"s(t1):l1.6", 1}}, {{"batchc", 1}}})
-    expect_error(ErrorCode::usage, "contrasts 'mine': number 1 is not estimable",
+    expect_error(ErrorCode::usage, "contrasts 'mine': contrast 1 is not estimable",
                  [&] { static_cast<void>(test_curves(job, fits, given(weights))); });
 }
 
@@ -252,7 +252,7 @@ TEST_F(TradeSeq, TestsStoredFits) {
   refuse("the test needs two curves, but the models have s(t1):l1",
          {.test = CurveTest::pattern, .terms = {{"s(t1):l1"}}});
   refuse("s(t1):l1 has no data between start and end", {.start = 11});
-  refuse("a curve has 1 point", {.points = 1});
+  refuse("points is 1: give 2 or more", {.points = 1});
 }
 
 TEST_F(TradeSeq, CurvesOfLevelsAreThoseOfIndicators) {

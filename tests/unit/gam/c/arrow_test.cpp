@@ -196,8 +196,8 @@ TEST_F(ArrowOfC, OrderedDictionariesAreOrderedFactors) {
                 {coded(0, 9, {"south", "east", "north"}), coded(9, rows, {"east", "south", "north"})}),
             TESSERA_GAM_INPUT);
   EXPECT_STREQ(tessera_gam_error(),
-               "the Arrow table: the column 'side', batch 2: its ordered dictionary contradicts earlier "
-               "ones: use one dictionary");
+               "the Arrow table: the column 'side', batch 2: its ordered dictionary has another order of "
+               "levels than earlier dictionaries: use one dictionary for all batches");
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 
@@ -211,7 +211,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   refuses(add(0, "x", {x(0, rows)}), "the handle of the table is 0");
   refuses(add(table + 1, "x", {x(0, rows)}), "is not an open table");
   refuses(add(table, nullptr, {x(0, rows)}), "name is null");
-  refuses(add(table, "\xc3", {x(0, rows)}), "not UTF-8");
+  refuses(add(table, "\xc3", {x(0, rows)}), "not valid UTF-8");
   refuses(add(table, "x", {x(0, 9), x(9, 20)}), "'x' has 20 rows, but the table has 300");
   ArrowData other = x(0, rows);
   other.format = "+l";
@@ -234,20 +234,20 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   schema = schema_of(x(0, rows), counts_);
   chunks[0] = array_of(x(0, rows), counts_);
   EXPECT_EQ(tessera_gam_table_add_arrow(table, "x", &schema, chunks, SIZE_MAX), TESSERA_GAM_USAGE);
-  EXPECT_STREQ(
-      tessera_gam_error(),
-      "chunks has 18446744073709551615 elements, more than memory can hold: give the number of elements");
+  EXPECT_STREQ(tessera_gam_error(),
+               "chunks has 18446744073709551615 elements, which is more than memory can hold: correct the "
+               "number of elements");
   chunks[0].release(&chunks[0]);
   ASSERT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_OK);
   const std::int64_t held = counts_.made - counts_.released;
   EXPECT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_USAGE);
-  EXPECT_STREQ(tessera_gam_error(), "the table has a column 'y' already: give another name");
+  EXPECT_STREQ(tessera_gam_error(), "the table already has a column 'y': give another name");
   EXPECT_EQ(counts_.made - counts_.released, held);
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
   refuses(add(table, "x", {x(0, rows)}), "was closed");
   tessera_gam_table file = 0;
   ASSERT_EQ(tessera_gam_table_of_file("none.csv", nullptr, &file), TESSERA_GAM_OK);
-  refuses(add(file, "x", {x(0, rows)}), "to a table of a file");
+  refuses(add(file, "x", {x(0, rows)}), "to a table that is read from a file");
   EXPECT_EQ(tessera_gam_table_close(file), TESSERA_GAM_OK);
 }
 
@@ -268,7 +268,8 @@ TEST_F(ArrowOfC, ReleasesStreamsThatItRefuses) {
   refuses("has no option 'gamma'", stream(), {"gamma", "1"});
   refuses("give a column with levels, such as site=bay,cape", stream(), {"levels", "side"});
   refuses("it has no column 'sides' (did you mean 'side'?)", stream(), {"column", "sides"});
-  refuses("the column 'x' has numbers, but is given levels", stream(), {"levels", "x=1,2"});
+  refuses("the column 'x' has numbers, but levels are declared for this column", stream(),
+          {"levels", "x=1,2"});
   refuses("call has size 1", stream(), {}, TESSERA_GAM_USAGE, 1);
   refuses("its stream was released, or moved elsewhere", {});
   refuses("its stream fails at batch 2: the disk\\x0ais gone",
@@ -279,7 +280,7 @@ TEST_F(ArrowOfC, ReleasesStreamsThatItRefuses) {
   EXPECT_EQ(from.release, nullptr);
   expect_all_released("without a place for the table");
   EXPECT_EQ(tessera_gam_table_of_arrow(nullptr, nullptr, &table), TESSERA_GAM_USAGE);
-  EXPECT_STREQ(tessera_gam_error(), "stream is null");
+  EXPECT_STREQ(tessera_gam_error(), "stream is null: give a valid pointer");
 }
 
 TEST_F(ArrowOfC, ReadsNoFurtherWhenItIsCancelled) {
@@ -299,7 +300,8 @@ TEST_F(ArrowOfC, StaysAsLongAsACallUsesIt) {
   const tessera_gam_table table = of_stream();
   inside.act = [&] {
     EXPECT_EQ(add(table, "z", {x(0, rows)}), TESSERA_GAM_USAGE);
-    EXPECT_NE(std::string(tessera_gam_error()).find("a call in progress uses the table"), std::string::npos);
+    EXPECT_NE(std::string(tessera_gam_error()).find("the table is in use by another call"),
+              std::string::npos);
     EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
     EXPECT_LT(counts_.released, counts_.made);
   };

@@ -236,7 +236,7 @@ TEST_F(ArrowFiles, MayHaveTextsWithoutAMark) {
   for (const char* const name : {"unmarked.parquet", "unmarked.feather"}) {
     EXPECT_EQ(values_of(data / name, {"text"}), (Columns{{"text", "b c ä NA b"}}));
     const std::string fault = fault_of(data / name);
-    EXPECT_TRUE(contains(fault, " 1: column 'bytes': it has bytes that are no text in UTF-8: leave it out"))
+    EXPECT_TRUE(contains(fault, " 1: column 'bytes': it has bytes that are not UTF-8: leave the column out"))
         << fault;
   }
 }
@@ -487,8 +487,8 @@ TEST(ArrowLibraries, AreMissingInOneLine) {
   const std::string text = folder / "libtessera_arrow.so";
   const ArrowLibrary none = ArrowLibrary::first_of({text, "/nowhere/libtessera_arrow.so"});
   EXPECT_EQ(none.plugin, nullptr);
-  EXPECT_EQ(none.why_not, "there is none at " + text + ", /nowhere/libtessera_arrow.so");
-  EXPECT_TRUE(contains(none.advice(), "build it by 'cmake "));
+  EXPECT_EQ(none.why_not, "no plugin exists at " + text + ", /nowhere/libtessera_arrow.so");
+  EXPECT_TRUE(contains(none.advice(), "build the plugin by 'cmake "));
   std::ofstream(text) << "no plugin";
   EXPECT_EQ(ArrowLibrary::first_of({text}).why_not, text + " is not a plugin of this version of Tessera");
 }

@@ -325,7 +325,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[0].buffers[1] = std::nullopt; });
   says("the column 'x', batch 2: its array has 1 nulls, but no validity buffer: give one, or null_count 0",
        [](Data& d) { d.children[0].buffers[0] = std::nullopt; });
-  says("the column 'x', batch 2: its array has 3 values, but says that 4 are null",
+  says("the column 'x', batch 2: its array has 3 values, but declares 4 nulls",
        [](Data& d) { d.children[0].null_count = 4; });
   says("the column 'x', batch 2: its array has 2 values, but the batch needs 3",
        [](Data& d) { d.children[0].length = 2; });
@@ -363,23 +363,28 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 4, -1); });
   says("the column 'v', batch 2: the buffer with the sizes of its text buffers is a null pointer",
        [](Data& d) { d.children[2].buffers[4] = std::nullopt; });
-  says("the column 'f', batch 2: value 3 is entry 2 of a dictionary that has 2 (the first is 0)",
-       [](Data& d) { put<std::int32_t>(d.children[3], 1, 2, 2); });
-  says("the column 'f', batch 2: value 1 is entry -1 of a dictionary that has 2 (the first is 0)",
-       [](Data& d) { put<std::int32_t>(d.children[3], 1, 0, -1); });
+  says(
+      "the column 'f', batch 2: value 3 has the index 2, but the dictionary has 2 entries (indices begin at "
+      "0)",
+      [](Data& d) { put<std::int32_t>(d.children[3], 1, 2, 2); });
+  says(
+      "the column 'f', batch 2: value 1 has the index -1, but the dictionary has 2 entries (indices begin at "
+      "0)",
+      [](Data& d) { put<std::int32_t>(d.children[3], 1, 0, -1); });
   says(
       "the column 'f', batch 2, its dictionary: text 2 is from byte 7 to 6 of its buffer, which is "
       "impossible",
       [](Data& d) { put<std::int32_t>(*d.children[3].dictionary, 1, 2, 6); });
   says("the column 'f', batch 2, its dictionary: the length -2 and offset 0 of its array are impossible",
        [](Data& d) { d.children[3].dictionary->length = -2; });
-  says("the column 'f', batch 2: its array has no dictionary, unlike its schema",
+  says("the column 'f', batch 2: its array has no dictionary, contrary to the schema",
        [](Data& d) { d.children[3].dictionary = nullptr; });
   says("batch 2 has 4 columns, but the schema has 5", [](Data& d) { d.children.pop_back(); });
-  says("batch 2 has 0 buffers of its own, but needs one", [](Data& d) { d.buffers.clear(); });
-  says("batch 2 has the length -1 and the offset 0: both, and the rows of the table, must be from 0 to 2^40",
-       [](Data& d) { d.length = -1; });
-  says("batch 2 has a null row: leave the row out, or make its values null", [](Data& d) {
+  says("batch 2 has 0 buffers, but a record batch needs one buffer", [](Data& d) { d.buffers.clear(); });
+  says(
+      "batch 2 has the length -1 and the offset 0: give lengths, offsets and a number of rows from 0 to 2^40",
+      [](Data& d) { d.length = -1; });
+  says("batch 2 has a null row: leave the row out, or make the values of the row null", [](Data& d) {
     d.null_count = 1;
     d.buffers[0] = bits_of({true, false, true});
   });
@@ -393,7 +398,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
       [](Data& d) { d.children[0].format = "\x1b"; });
   says(
       "the column 'f' has a dictionary of the format 'u' with indices of the format 'g': only texts with "
-      "integer indices are read: cast it, or leave the column out",
+      "integer indices are read: cast the column, or leave the column out",
       [](Data& d) { d.children[3].format = "g"; });
   says("its schema has the format 'g', but record batches have '+s'", [](Data& d) { d.format = "g"; });
 }
@@ -440,7 +445,7 @@ TEST(Arrow, RefusesNullAndReleasedStructuresAndOptionsThatDoNotSuit) {
     return [&job, options](ArrowCounts& counts) { return table_from(job, {sound_batch()}, counts, options); };
   };
   says(usage, "it has no column 'tt' (did you mean 't'?)", with({.columns = {"x", "tt"}}));
-  says(usage, "the column 'x' has numbers, but is given levels: leave the levels out",
+  says(usage, "the column 'x' has numbers, but levels are declared for this column: leave the levels out",
        with({.levels = {{"x", {"1"}}}}));
   says(usage, "it has no column 'q' (it has 'x', 'u', 'v' and 2 more)", with({.levels = {{"q", {"1"}}}}));
   const auto failing = [&](const ArrowStreamData& data) {

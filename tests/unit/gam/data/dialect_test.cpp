@@ -104,15 +104,15 @@ TEST_F(Dialect, MayBeGiven) {
     return fault_of("x,y\n1,2\n", options, ErrorCode::usage);
   };
   EXPECT_EQ(refused({.sep = "ab"}),
-            "sep 'ab': give one character, or the word tab, but no quote, digit or letter");
+            "sep 'ab': give one character, or the word tab; quotes, digits and letters are not allowed");
   EXPECT_EQ(refused({.sep = "\""}),
-            "sep '\"': give one character, or the word tab, but no quote, digit or letter");
-  EXPECT_EQ(refused({.sep = "."}), "sep '.': this character occurs in numbers: give another");
+            "sep '\"': give one character, or the word tab; quotes, digits and letters are not allowed");
+  EXPECT_EQ(refused({.sep = "."}), "sep '.': this character occurs in numbers: give another character");
   EXPECT_EQ(refused({.dec = ";"}), "dec ';': give '.' or ','");
   EXPECT_EQ(refused({.sep = ",", .dec = ","}), "sep and dec are both ',': give different characters");
   EXPECT_EQ(refused({.sep = ";", .comment = ";"}), "sep and comment are both ';': give different characters");
   EXPECT_EQ(refused({.comment = " "}), "comment ' ': give a character other than a blank");
-  EXPECT_EQ(refused({.skip = -1}), "skip -1: give 0 or more");
+  EXPECT_EQ(refused({.skip = -1}), "skip is -1: give a number of lines of at least 0");
 }
 
 TEST_F(Dialect, HasLinesBeforeTheTable) {

@@ -101,17 +101,17 @@ TEST(Districts, RefuseWithFileAndPlace) {
     EXPECT_TRUE(contains(said, "d.json"));
     EXPECT_EQ(said.find('\n'), std::string::npos);
   };
-  refused(R"({"a": ["b"], "b": ["a"], "c": ["q"]})", "'c' has the neighbour 'q', which is not among");
-  refused(R"({"a": ["b"], "b": []})", "the boundary between 'a' and 'b' differs between the two directions");
+  refused(R"({"a": ["b"], "b": ["a"], "c": ["q"]})", "'c' has the neighbour 'q', but this name is not among");
+  refused(R"({"a": ["b"], "b": []})", "the boundary between 'a' and 'b' differs in the two directions");
   refused(R"({"a": ["a"]})", "'a' is its own neighbour");
   refused(R"({"a": ["b"], "b": [true]})", "b[0]: is true or false, not text");
   refused(R"({"a": 3})", "a: is 3, not a list");
   refused(R"({"a": {"a": 1, "b": -1}, "b": {"a": -2}})", "the penalty of 'a' and 'b' differs");
   refused(R"({"a": {"a": null}})", "a.a: is null, not a number");
   refused(R"({"a": ["b"])", "it is not valid JSON at byte");
-  refused("", "it has no districts");
-  refused("from,to\n", "it has no districts");
-  refused("from,to\na,b\nb\n", "line 3: it has 1 field");
+  refused("", "the file has no districts");
+  refused("from,to\n", "the file has no districts");
+  refused("from,to\na,b\nb\n", "line 3: the line has 1 field:");
   refused("from,to\n,b\n", "line 2: its first field is empty");
   refused("row,column,value\na,,1\n", "line 2: its second field is empty");
   refused("from,to\na,a\n", "line 2: 'a' is its own neighbour");
@@ -133,7 +133,7 @@ TEST(Districts, RefuseWithFileAndPlace) {
           {R"({"id": "a", "geometry": {"type": "Polygon", "coordinates": [[[0,0],[1,null],[1,1],[0,0]]]}})"}),
       "features[0].geometry.coordinates[0][1][1]: is null, not a number");
   refused(collection({R"({"properties": {"name": "a"}, "geometry": null})"}),
-          "has neither a property 'area' nor an id");
+          "has no name of its district: add a property 'area' or an id");
   refused(collection({R"({"id": "a", "geometry": {"type": "Point", "coordinates": [0, 0]}})"}),
           "neither Polygon nor");
 }

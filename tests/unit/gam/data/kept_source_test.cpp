@@ -87,8 +87,9 @@ TEST_F(KeptSourceTest, AStreamThatUnpacksToManyTimesItsBytesIsTold) {
   EXPECT_EQ(source.keep_all(6 * member_bytes), 5 * member_bytes);
   EXPECT_EQ(source.kept_bytes(), 5 * member_bytes);
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_TRUE(told[0].starts_with(path + ": unpacks to 10")) << told[0];
-  EXPECT_TRUE(told[0].ends_with(" times its bytes: 0.25 GiB so far, about 0.31 GiB in all")) << told[0];
+  EXPECT_TRUE(told[0].starts_with(path + ": the data unpack to 10")) << told[0];
+  EXPECT_TRUE(told[0].ends_with(" times the size of the file: 0.25 GiB so far, about 0.31 GiB in total"))
+      << told[0];
 }
 
 TEST_F(KeptSourceTest, OneWhoIsAskedToStopDoesNotWaitForTheEndOfAMember) {

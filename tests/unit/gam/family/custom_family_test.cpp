@@ -120,7 +120,8 @@ TEST(CustomFamily, RefusesWithFileAndLineAndWhatToDo) {
       {without("variance"), "f.toml: variance is missing: write variance = \"…\", an expression of mu"},
       {without("deviance"), "an expression of y and mu"},
       {with("variance", "\"mu * NA\""),
-       "f.toml:6: variance: mu * NA: numbers in a family's functions must be finite"},
+       "f.toml:6: variance: mu * NA: the functions of a family have a number that is not finite: write "
+       "finite numbers"},
       {with("variance", "\"mu * k\""),
        "f.toml:6: variance: 'k' is not a variable of this expression: it may use mu"},
       {with("variance", "3"), "f.toml:6: variance must be text"},

@@ -50,7 +50,7 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(chosen("Gamma(link=log)"), "Gamma");
   EXPECT_EQ(
       refusal("binomial(link = sqrt)"),
-      "the family 'binomial(link = sqrt)': the link of binomial is logit, probit, cloglog, cauchit or log: "
+      "the family 'binomial(link = sqrt)': binomial needs the link logit, probit, cloglog, cauchit or log: "
       "write binomial, or @FILE for a custom family");
   for (const char* text : {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1",
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
@@ -457,10 +457,10 @@ TEST(Family, OrderedClassesAsRHasThem) {
   EXPECT_FALSE(four.response_fault(4));
   EXPECT_EQ(refusal("ocat"), "ocat: the number of classes is missing: write ocat(R=4)");
   EXPECT_EQ(refusal("ocat(R = 2)"),
-            "ocat: R is 2: give the number of classes, from 3 to 100; two are binomial");
+            "ocat: R is 2: give the number of classes, from 3 to 100; for two classes, use binomial");
   EXPECT_EQ(refusal("ocat(R = 4, theta = 2)"),
-            "ocat: theta has 1 numbers, but 4 classes need 2: leave R or theta out");
-  EXPECT_NE(refusal("ocat(R = 4, probit)").find("the link of ocat is identity"), std::string::npos);
+            "ocat: theta has 1 numbers, but 4 classes need 2: leave out R or theta");
+  EXPECT_NE(refusal("ocat(R = 4, probit)").find("ocat needs the link identity"), std::string::npos);
 }
 
 // Dd, dev.resids, aic and ls of elf(theta = -0.4, qu = 0.8, co = 0.3), of qgam 2.0.0.
@@ -513,7 +513,7 @@ TEST(Family, QuantilesAsTheyAreWritten) {
                           "elf(0.5, co = -1)", "elf(0.5, err = 2)", "elf(0.5, lsig = 1e999)"})
     EXPECT_THROW((void)chosen_family(bad), Error) << bad;
   EXPECT_EQ(refusal("elf(qu = 1)"), "the family 'elf(qu = 1)': qu cannot be 1");
-  EXPECT_NE(refusal("elf(0.5, link = log)").find("the link of elf is identity"), std::string::npos);
+  EXPECT_NE(refusal("elf(0.5, link = log)").find("elf needs the link identity"), std::string::npos);
 }
 
 TEST(Family, ListsOfQuantilesAreFamiliesOfEach) {
@@ -528,7 +528,7 @@ TEST(Family, ListsOfQuantilesAreFamiliesOfEach) {
     EXPECT_TRUE(quantile_families(other).empty()) << other;
   EXPECT_EQ(refusal("elf"), "the family 'elf' lacks the quantile: write elf(qu=0.9)");
   EXPECT_EQ(refusal("elf(qu = c(0.1, 0.9))"),
-            "the family 'elf(qu = c(0.1, 0.9))': a fit has one quantile: fit each of them by itself");
+            "the family 'elf(qu = c(0.1, 0.9))': a fit has only one quantile: fit each quantile separately");
 }
 
 // Dd, dev.resids, saturated.ll and predict of mgcv's ziP(theta = c(-0.4, 0.3), b = 0.2).
@@ -600,10 +600,10 @@ TEST(Family, ZeroInflatedCountsAsRHasThem) {
   EXPECT_TRUE(chosen_family("ziP(theta = NULL)").estimates_parameters());
   EXPECT_FALSE(fixed.at({-1, 0.5, 0.5}).parameters_are_valid());
   for (const double bad : {-1.0, 1.5})
-    EXPECT_EQ(fixed.response_fault(bad), "must be a whole number, 0 or more");
+    EXPECT_EQ(fixed.response_fault(bad), "must be a whole number of 0 or more");
   EXPECT_FALSE(fixed.response_fault(0));
   EXPECT_EQ(refusal("ziP(b = -1)"), "the family 'ziP(b = -1)': b cannot be -1");
-  EXPECT_NE(refusal("ziP(log)").find("the link of zip is identity"), std::string::npos);
+  EXPECT_NE(refusal("ziP(log)").find("zip needs the link identity"), std::string::npos);
 }
 
 TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {

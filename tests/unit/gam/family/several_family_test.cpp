@@ -282,9 +282,10 @@ TEST(SeveralFamily, LinksAreThoseOfTheCall) {
             "gumbls(link=list(\"identity\", \"identity\"), b=-6)");
   for (const char* const bad : {"gaulss(link=list('probit', 'logb'))", "gaulss(link=list('log', 'log'))",
                                 "gaulss(link='log')", "gaulss(link=list('log', 'logb', 'log'))"})
-    EXPECT_EQ(error_of(ErrorCode::usage, [&] { static_cast<void>(chosen_family(bad)); }),
-              "gaulss: the links of its predictors are identity, inverse, log or sqrt, then logb: write "
-              "gaulss(link=list(\"identity\", \"logb\"))")
+    EXPECT_EQ(
+        error_of(ErrorCode::usage, [&] { static_cast<void>(chosen_family(bad)); }),
+        "gaulss: the links of its linear predictors are identity, inverse, log or sqrt, then logb: write "
+        "gaulss(link=list(\"identity\", \"logb\"))")
         << bad;
 }
 

@@ -121,11 +121,12 @@ TEST(OwnSeveral, TellsWhatIsWrongWithAFile) {
             "to digits or sign()"}})
     expect_error(ErrorCode::usage, message, [&] { static_cast<void>(own(toml)); });
   const auto family = own(begin + likelihood);
-  expect_error(ErrorCode::usage,
-               "the file of the family f has no quantile, which draws and prediction intervals are made of",
-               [&] {
-                 static_cast<void>(family->quantile(0.5, std::vector<double>{0, 0}));
-               });
+  expect_error(
+      ErrorCode::usage,
+      "the file of the family f has no quantile, but draws and prediction intervals need a quantile function",
+      [&] {
+        static_cast<void>(family->quantile(0.5, std::vector<double>{0, 0}));
+      });
   EXPECT_FALSE(family->has_level());
 }
 

@@ -87,7 +87,7 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
     const std::string said = error_of(
         ErrorCode::input, [&] { (void)state_from(text, "fit.ckpt"); }, text);
     EXPECT_TRUE(said.starts_with("fit.ckpt: is ") &&
-                said.ends_with(": remove this checkpoint, and the fit begins anew"))
+                said.ends_with(": remove this checkpoint file to start the fit again"))
         << said;
   }
 }
@@ -120,28 +120,33 @@ TEST(FitState, OfAnotherModelIsRefused) {
               expected);
   };
   says([](FitState& s) { s.coef.pop_back(); },
-       "the checkpoint fit.ckpt has 1 coefficients, but the model has 2: remove the file");
-  says([](FitState& s) { s.log_sp.clear(); },
-       "the checkpoint fit.ckpt has 0 smoothing parameters, but the model has 1: remove the file");
+       "the checkpoint fit.ckpt has 1 coefficients, but the model has 2: remove this checkpoint file");
+  says(
+      [](FitState& s) { s.log_sp.clear(); },
+      "the checkpoint fit.ckpt has 0 smoothing parameters, but the model has 1: remove this checkpoint file");
   says([](FitState& s) { s.parameters = {1}; },
-       "the checkpoint fit.ckpt has 1 parameters of the family, but the model has 0: remove the file");
+       "the checkpoint fit.ckpt has 1 parameters of the family, but the model has 0: remove this checkpoint "
+       "file");
   FitState of_nb = good;
   of_nb.parameters = of_nb.course.best.parameters = {2.5};
   EXPECT_NO_THROW(check_state(of_nb, design, chosen_family("nb"), "fit.ckpt"));
   of_nb.parameters = {-2.5};
   EXPECT_THROW(check_state(of_nb, design, chosen_family("nb"), "fit.ckpt"), Error);
   says([](FitState& s) { s.course.past[0].coef.push_back(1); },
-       "the checkpoint fit.ckpt has 3 coefficients of a step, but the model has 2: remove the file");
+       "the checkpoint fit.ckpt has 3 coefficients of a step, but the model has 2: remove this checkpoint "
+       "file");
   says([](FitState& s) { s.course.past[0].step.clear(); },
-       "the checkpoint fit.ckpt has 0 coefficients of a step, but the model has 2: remove the file");
+       "the checkpoint fit.ckpt has 0 coefficients of a step, but the model has 2: remove this checkpoint "
+       "file");
   says([](FitState& s) { s.course.untried[0].clear(); },
-       "the checkpoint fit.ckpt has 0 smoothing parameters of a minimum, but the model has 1: remove the "
-       "file");
+       "the checkpoint fit.ckpt has 0 smoothing parameters of a minimum, but the model has 1: remove this "
+       "checkpoint file");
   says([](FitState& s) { s.course.best.coef.clear(); },
-       "the checkpoint fit.ckpt has 0 coefficients of a solution, but the model has 2: remove the file");
+       "the checkpoint fit.ckpt has 0 coefficients of a solution, but the model has 2: remove this "
+       "checkpoint file");
   says([](FitState& s) { s.course.best.log_sp.push_back(1); },
-       "the checkpoint fit.ckpt has 2 smoothing parameters of a solution, but the model has 1: remove the "
-       "file");
+       "the checkpoint fit.ckpt has 2 smoothing parameters of a solution, but the model has 1: remove this "
+       "checkpoint file");
 }
 
 class FingerprintOfAFit : public ::testing::Test {

@@ -141,14 +141,14 @@ TEST(LinkRange, AnOffsetIsPartOfThePredictorThatStepsAreHalvedTo) {
 TEST(LinkRange, AMaximumAtTheEdgeIsASolutionAndSaid) {
   const LinkFit events_at = link_fit(events([](double at) { return 1.6 * at * at; }), "binomial(log)");
   expect_line(events_at, -1.9265905729, 1.93259247076, 1e-6);
-  EXPECT_NE(events_at.said.find("binomial(log) needs a linear predictor below 0, and 1 row is at that limit"),
+  EXPECT_NE(events_at.said.find("binomial(log) needs a linear predictor below 0, but 1 row is at this limit"),
             std::string::npos)
       << events_at.said;
   const LinkFit counts_at =
       link_fit(counts_of([](std::size_t i) { return 5 * std::max(x()[i] - 0.2, 0.0); }), "poisson(identity)");
   expect_line(counts_at, -0.0161138321282, 3.20673356549, 1e-6);
   EXPECT_NE(
-      counts_at.said.find("poisson(identity) needs a linear predictor above 0, and 1 row is at that limit"),
+      counts_at.said.find("poisson(identity) needs a linear predictor above 0, but 1 row is at this limit"),
       std::string::npos)
       << counts_at.said;
 }
@@ -173,10 +173,10 @@ TEST(LinkRange, AFitWithoutAValidStartNamesTheLink) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::not_converged);
     const std::string why = error.what();
-    EXPECT_NE(why.find("poisson(identity) needs a linear predictor above 0, which in data row "),
+    EXPECT_NE(why.find("poisson(identity) needs a linear predictor above 0, but in data row "),
               std::string::npos)
         << why;
-    EXPECT_NE(why.find("; give the formula an intercept, or take the link log"), std::string::npos) << why;
+    EXPECT_NE(why.find("; add an intercept to the formula, or use the link log"), std::string::npos) << why;
     EXPECT_EQ(why.find("extreme values"), std::string::npos) << why;
   }
 }

@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-TEST(Abandoned, LinearAlgebraAsksBeforeLongWork) {
+TEST(Cancelled, LinearAlgebraAsksBeforeLongWork) {
   Matrix a = identity(3);
   const Matrix b = identity(3);
   const std::map<std::string, std::function<void()>> calls{
@@ -40,7 +40,7 @@ TEST(Abandoned, LinearAlgebraAsksBeforeLongWork) {
 }
 
 /// Within a factorisation of seconds.
-TEST(Abandoned, LinearAlgebraAsksDuringLongWork) {
+TEST(Cancelled, LinearAlgebraAsksDuringLongWork) {
   const Matrix a = identity(200);
   int asked = 0;
   const auto count = [&] { ++asked; };

@@ -164,7 +164,7 @@ TEST_F(ModelFile, IsNotReadWithTheCovarianceOfAnother) {
     ADD_FAILURE() << "it was read";
   } catch (const Error& fault) {
     EXPECT_EQ(fault.code(), ErrorCode::input);
-    EXPECT_EQ(fault.what(), covariance + ": is not the covariance of this model: fit the model again");
+    EXPECT_EQ(fault.what(), covariance + ": the file does not belong to this model: fit the model again");
   }
 }
 

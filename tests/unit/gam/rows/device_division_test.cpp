@@ -43,7 +43,8 @@ TEST(DivideRows, RefusesBlocksThatDoNotFit) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::job_fault);
     EXPECT_EQ(std::string(error.what()),
-              "2 blocks of 500 rows at 10 bytes do not fit the budget of 10000 bytes: use smaller blocks");
+              "2 blocks of 500 rows with 10 bytes per row exceed the device memory limit of 10000 bytes: use "
+              "smaller blocks");
   }
 }
 

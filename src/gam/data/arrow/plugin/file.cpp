@@ -37,7 +37,7 @@ class BoundedMemory final : public arrow::ProxyMemoryPool {
   static arrow::Status check(std::int64_t size) {
     return size <= most_buffer_bytes
                ? arrow::Status::OK()
-               : arrow::Status::OutOfMemory("it needs ", size, " bytes at once, more than there are");
+               : arrow::Status::OutOfMemory("it needs ", size, " bytes in one buffer, more than the maximum");
   }
 };
 
@@ -237,7 +237,7 @@ arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first, 
     const std::shared_ptr<arrow::DataType> type = converted_type(field.type());
     if (arrow::is_nested(type->id()) || type->id() == arrow::Type::RUN_END_ENCODED)
       return arrow::Status::Invalid("column '", field.name(), "' is nested (", type->ToString(),
-                                    "): write its parts as columns of their own, or leave it out");
+                                    "): write each part as a separate column, or leave the column out");
   }
   return arrow::ExportRecordBatchReader(
       std::make_shared<Stream>(std::move(file), static_cast<int>(first), static_cast<int>(end), columns, to),

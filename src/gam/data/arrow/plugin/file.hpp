@@ -85,7 +85,7 @@ arrow::Status guarded(const Work& work) noexcept {
     } catch (const std::exception& error) {
       return arrow::Status::IOError(error.what());
     } catch (...) {
-      return arrow::Status::IOError("something unknown was thrown");
+      return arrow::Status::IOError("an unknown exception was thrown");
     }
   } catch (...) {
     std::terminate();  // not enough memory even for a message

@@ -63,7 +63,7 @@ arrow::Result<std::shared_ptr<arrow::Array>> doubles_of(const arrow::Array& valu
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size())
-      return arrow::Status::Invalid("the decimal ", text, " is no number");
+      return arrow::Status::Invalid("the decimal ", text, " is not a number");
     too_long += has_too_many_digits(text) ? 1 : 0;
     builder.UnsafeAppend(number);
   }
@@ -94,7 +94,8 @@ arrow::Result<std::shared_ptr<arrow::Array>> texts_of(const arrow::Array& bytes,
   data->type = type;
   std::shared_ptr<arrow::Array> texts = arrow::MakeArray(data);
   if (!texts->ValidateFull().ok())
-    return arrow::Status::Invalid("it has bytes that are no text in UTF-8: leave it out, or write texts");
+    return arrow::Status::Invalid(
+        "it has bytes that are not UTF-8: leave the column out, or write UTF-8 texts");
   return texts;
 }
 

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-ROOMS = "family|rows|reml|fit|terms|design|formula|basis|linalg|many"
+ROOMS = "family|rows|reml|fit|terms|design|formula|basis|linalg|inference|model|many"
 INEXACT = re.compile(r"(?:a?(?:cos|sin|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|cbrt|hypot|erfc?"
                      r"|[lt]?gamma|sincos|c(?:exp|log|pow|abs|arg|sqrt)|j[01n]|y[01n])[fl]?(?:_r)?")
 # Boost's distributions, for probabilities and quantiles of a response, which no fit asks for.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/math/elementary.hpp"
 #include "gam/inference/distributions.hpp"
 
 #include <algorithm>
@@ -23,14 +24,9 @@ double square(double x) {
   return x * x;
 }
 
-/// exp(x), or 0 if negligible.
-double damped_exp(double x) {
-  return x < -50 ? 0 : std::exp(x);
-}
-
 /// log(1 + x) - x, without cancellation near 0.
 double log1p_minus(double x) {
-  if (std::abs(x) > 0.1) return std::log1p(x) - x;
+  if (std::abs(x) > 0.1) return base::log1p(x) - x;
   // log((1 + y) / (1 - y)) - x with y = x / (2 + x): 2 (y + y^3/3 + y^5/5 + ...) - x, and 2y - x = -xy.
   const double y = x / (2 + x);
   double power = 2 * y * y * y;
@@ -132,7 +128,7 @@ class Davies {
       point += term->weight * term->df / y;
       exponent += term->df * (square(x) / y + log1p_minus(-x));
     }
-    return damped_exp(-exponent / 2);
+    return base::exp(-exponent / 2);
   }
 
   /// A point beyond which the tail, on the side given by the sign of `u`, is below `accuracy`; updates `u`.
@@ -174,15 +170,15 @@ class Davies {
     for (const ChiSquaredTerm& term : terms_) {
       const double x = square(2 * u * term.weight);
       if (x > 1) {
-        large += term.df * std::log(x);
-        large_plus += term.df * std::log1p(x);
+        large += term.df * base::log(x);
+        large_plus += term.df * base::log1p(x);
         large_df += term.df;
       } else {
-        small += term.df * std::log1p(x);
+        small += term.df * base::log1p(x);
       }
     }
-    const double p = damped_exp(-(small + large) / 4) / pi;
-    const double q = damped_exp(-(small + large_plus) / 4) / pi;
+    const double p = base::exp(-(small + large) / 4) / pi;
+    const double q = base::exp(-(small + large_plus) / 4) / pi;
     const double first = large_df == 0 ? 1 : 2 * p / large_df;
     const double second = small + large_plus > 1 ? 2.5 * q : 1;
     const double third = gauss / 2 <= q ? 1 : q / (gauss / 2);
@@ -225,7 +221,7 @@ class Davies {
       break;
     }
     if (doublings > 100) return std::nullopt;
-    return std::exp2(doublings / 4) / (pi * square(distance));
+    return base::exp(doublings * (std::numbers::ln2 / 4)) / (pi * square(distance));
   }
 
   /// Adds the integral by the midpoint rule with `count` + 1 points. If `main` is false, adds only the part
@@ -237,12 +233,12 @@ class Davies {
       double exponent = -0.5 * variance_ * square(u);
       for (auto term = terms_.rbegin(); term != terms_.rend(); ++term) {
         const double x = 2 * term->weight * u;
-        exponent -= 0.25 * term->df * std::log1p(square(x));
-        angle += term->df * std::atan(x);
+        exponent -= 0.25 * term->df * base::log1p(square(x));
+        angle += term->df * base::atan(x);
       }
-      double height = interval / pi * damped_exp(exponent) / u;
-      if (!main) height *= 1 - damped_exp(-0.5 * tau * square(u));
-      integral_ += std::sin(angle / 2) * height;
+      double height = interval / pi * base::exp(exponent) / u;
+      if (!main) height *= 1 - base::exp(-0.5 * tau * square(u));
+      integral_ += base::sin(angle / 2) * height;
     }
   }
 
@@ -266,7 +262,7 @@ double liu_tail(double x, std::span<const ChiSquaredTerm> terms) {
     for (double& cumulant : c) cumulant += power *= term.weight;
   }
   if (x <= 0 || c[1] <= 0 || c[2] == 0) return 1;
-  const double s1 = c[2] / std::pow(c[1], 1.5);
+  const double s1 = c[2] / (c[1] * std::sqrt(c[1]));
   const double s2 = c[3] / square(c[1]);
   double a = 1 / s1;
   double noncentrality = 0;

@@ -18,40 +18,49 @@ namespace {
 namespace bm = boost::math;
 
 using base::MathPolicy;
+/// The functions of libm in double have last bits that depend on whether the CPU has FMA; those in long
+/// double have the same on every x86-64 CPU.
+using Real = long double;
 
 /// P(X > x) for a positive distribution; Boost's functions reject infinity.
 template <typename Distribution>
 double upper_tail(const Distribution& distribution, double x) {
   if (x <= 0) return 1;
   if (std::isinf(x)) return 0;
-  return bm::cdf(bm::complement(distribution, x));
+  return static_cast<double>(bm::cdf(bm::complement(distribution, Real{x})));
+}
+
+/// P(|X| > |x|) for a symmetric distribution.
+template <typename Distribution>
+double two_sided(const Distribution& distribution, double x) {
+  return static_cast<double>(2 * bm::cdf(bm::complement(distribution, Real{std::abs(x)})));
 }
 
 }  // namespace
 
 double normal_quantile(double p) {
-  return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
+  return static_cast<double>(bm::quantile(bm::normal_distribution<Real, MathPolicy>(), Real{p}));
 }
 
 double beta_quantile(double p, double a, double b) {
-  return bm::quantile(bm::beta_distribution<double, MathPolicy>(a, b), p);
+  return static_cast<double>(bm::quantile(bm::beta_distribution<Real, MathPolicy>(a, b), Real{p}));
 }
 
 double normal_two_sided(double z) {
-  return 2 * bm::cdf(bm::complement(bm::normal_distribution<double, MathPolicy>(), std::abs(z)));
+  return two_sided(bm::normal_distribution<Real, MathPolicy>(), z);
 }
 
 double student_two_sided(double t, double df) {
-  return 2 * bm::cdf(bm::complement(bm::students_t_distribution<double, MathPolicy>(df), std::abs(t)));
+  return two_sided(bm::students_t_distribution<Real, MathPolicy>(df), t);
 }
 
 double f_tail(double x, double df1, double df2) {
-  return upper_tail(bm::fisher_f_distribution<double, MathPolicy>(df1, df2), x);
+  return upper_tail(bm::fisher_f_distribution<Real, MathPolicy>(df1, df2), x);
 }
 
 double chi_squared_tail(double x, double df, double noncentrality) {
-  if (noncentrality <= 0) return upper_tail(bm::chi_squared_distribution<double, MathPolicy>(df), x);
-  return upper_tail(bm::non_central_chi_squared_distribution<double, MathPolicy>(df, noncentrality), x);
+  if (noncentrality <= 0) return upper_tail(bm::chi_squared_distribution<Real, MathPolicy>(df), x);
+  return upper_tail(bm::non_central_chi_squared_distribution<Real, MathPolicy>(df, noncentrality), x);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

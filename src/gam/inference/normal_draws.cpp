@@ -2,6 +2,7 @@
 #include "gam/inference/normal_draws.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "base/philox.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -30,10 +31,10 @@ void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, s
     // Box-Muller transform.
     double z = second;
     if (j % 2 == 0) {
-      const double radius = std::sqrt(-2 * std::log(random.uniform()));
+      const double radius = std::sqrt(-2 * base::log(random.uniform()));
       const double angle = 2 * std::numbers::pi * random.uniform();
-      z = radius * std::cos(angle);
-      second = radius * std::sin(angle);
+      z = radius * base::cos(angle);
+      second = radius * base::sin(angle);
     }
     add_multiple(out, z, root.column(j));
   }

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -43,7 +44,7 @@ std::vector<OwnPenalty> own_penalties(const Design& design, const SmoothingFit& 
                      .size = block.coef_size,
                      .matrix = {},
                      .times_coef = std::vector<double>(fit.coef.size())};
-      const double lambda = std::exp(fit.log_sp[penalties.size()]);
+      const double lambda = base::exp(fit.log_sp[penalties.size()]);
       if (fit.covariance.part().has(block.coef_begin)) {
         own.ridge = lambda * block.penalty->ridge;
       } else {

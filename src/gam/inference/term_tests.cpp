@@ -2,6 +2,7 @@
 #include "gam/inference/term_tests.hpp"
 
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/border.hpp"
@@ -65,7 +66,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   double part = rank - whole;
   int used = part > 0 ? whole + 1 : whole;
   int available = 0;
-  while (available < size && variance(available) > variance(0) * std::pow(machine_epsilon, 0.9)) ++available;
+  while (available < size && variance(available) > variance(0) * base::pow(machine_epsilon, 0.9)) ++available;
   if (available < used) {
     whole = used = available;
     part = 0;
@@ -118,7 +119,7 @@ class RandomEffectTest {
       if (!block.penalty) continue;
       Smooth smooth{&block, {}};
       for (std::size_t j = 0; j < block.penalty->count(); ++j)
-        smooth.lambda.push_back(std::exp(fit.log_sp[first_sp++]));
+        smooth.lambda.push_back(base::exp(fit.log_sp[first_sp++]));
       smooths_.push_back(std::move(smooth));
     }
   }
@@ -144,7 +145,7 @@ class RandomEffectTest {
     const double largest = weights.back();
     if (!(largest > 0)) return out;
     const auto above = std::count_if(weights.begin(), weights.end(), [&](double weight) {
-      return weight > largest * std::pow(machine_epsilon, 0.8);
+      return weight > largest * base::pow(machine_epsilon, 0.8);
     });
     out.df = std::min(static_cast<double>(above), static_cast<double>(rank_beside_unpenalised(block)));
     std::reverse(weights.begin(), weights.end());

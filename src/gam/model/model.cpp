@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/model/model.hpp"
 
+#include "base/math/elementary.hpp"
 #include "files/output_file.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "gam/design/design_json.hpp"
@@ -72,7 +73,7 @@ Json terms_json(const FittedModel& model) {
       Json ranks = Json::array();
       for (std::size_t j = 0; j < block.penalty->count(); ++j, ++penalty) {
         log_sp.push_back(model.log_sp[penalty]);
-        sp.push_back(std::exp(model.log_sp[penalty]));
+        sp.push_back(base::exp(model.log_sp[penalty]));
         ranks.push_back(block.penalty->rank_of(j));
       }
       term["sp"] = sp;

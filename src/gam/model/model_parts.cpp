@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Terms, penalties and variables of the public `Model`.
 #include "base/at.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/model/model.hpp"
@@ -148,7 +149,7 @@ std::vector<TermPenalty> Model::penalties() const {
                       .term = static_cast<int>(b),
                       .scale = block.s_scale[j],
                       .rank = block.penalty->rank_of(j),
-                      .lambda = std::exp(fitted_->log_sp[index]),
+                      .lambda = base::exp(fitted_->log_sp[index]),
                       .parameter = parameters[index].index,
                       .least = parameters[index].least};
       if (block.penalty->is_diagonal()) {
@@ -170,7 +171,7 @@ std::vector<SmoothingParameter> Model::smoothing_parameters() const {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j, ++index) {
       const PenaltyParameter& parameter = of_penalties[index];
       if (parameter.index == static_cast<int>(parameters.size()))
-        parameters.push_back({block.penalty->labels[j], std::exp(parameter.log_sp(fitted_->log_sp[index]))});
+        parameters.push_back({block.penalty->labels[j], base::exp(parameter.log_sp(fitted_->log_sp[index]))});
     }
   }
   return parameters;

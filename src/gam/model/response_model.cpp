@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "base/math/elementary.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/model/fitted_response.hpp"
 
@@ -65,7 +66,7 @@ class ResponseModel {
         if (one.index == parameter) {
           log_sp.push_back(!log_lambda.empty()
                                ? log_lambda[at(parameter)]
-                               : std::log(record_.number("lambda:" + block.penalty->labels[j])));
+                               : base::log(record_.number("lambda:" + block.penalty->labels[j])));
           ++parameter;
         }
         // Upper limit of a stored log lambda, because smoothing parameters of a model are finite.

@@ -20,6 +20,7 @@
 #include "gam/fit/pirls/pirls.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/rho_search.hpp"
+#include "gam/fit/pirls/row_sampling.hpp"
 #include "gam/fit/pirls/serial_residuals.hpp"
 #include "gam/fit/quantile/quantile_calibration.hpp"
 #include "gam/fit/run/device_choice.hpp"
@@ -79,10 +80,11 @@ class FitRun {
     needed_bytes_ = require_memory(fit_, rows_);
     const RawMoments moments = prepare_design();
     together(fit_.job.comm(), [&] { give_smoothing_parameters(); });
-    RawSums first = settle_design(moments);
+    std::optional<RawSums> first = settle_design(moments);
     note_left_out();
-    if (fit_.options.estimate_rho) first = estimate_rho(moments);
-    if (rows_.family.needs_calibration()) first = calibrate(moments);
+    if (fit_.options.estimate_rho || rows_.family.needs_calibration()) first.reset();
+    if (fit_.options.estimate_rho) estimate_rho(moments);
+    if (rows_.family.needs_calibration()) calibrate();
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();
@@ -285,19 +287,17 @@ class FitRun {
     }
   }
 
-  RawSums estimate_rho(const RawMoments& moments) {
+  void estimate_rho(const RawMoments& moments) {
     rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
     pass_.emplace(fit_.job, fit_.plan, rows_);
-    return first_sums(fit_, *pass_, rows_, moments);
   }
 
   /// A resumed fit has the learning rate and the width of the quantile's loss.
-  RawSums calibrate(const RawMoments& moments) {
+  void calibrate() {
     if (fit_.checkpoint == nullptr || !fit_.checkpoint->resumed() ||
         fit_.checkpoint->resumed()->iteration == 0)
       rows_.family = calibrated_quantile(fit_, rows_);
     pass_.emplace(fit_.job, fit_.plan, rows_);
-    return first_sums(fit_, *pass_, rows_, moments);
   }
 
   /// Sets smoothing parameters of the options if smooths give none, and converts all to the fit's units.
@@ -362,19 +362,28 @@ class FitRun {
   }
 
   /// Drops dependent columns, and chooses the coordinates of PIRLS. Decides by the first working model, so
-  /// that a resumed fit decides alike. Returns the sums of this model.
-  RawSums settle_design(const RawMoments& moments) {
-    if (fit_.formula.predictors() > 1) return first_sums(fit_, *pass_, rows_, moments);
+  /// that a resumed fit decides alike. Returns the sums of this model if they were needed.
+  std::optional<RawSums> settle_design(const RawMoments& moments) {
+    if (fit_.formula.predictors() > 1) return {};
     const CrowdedSmooths crowded = look_for_crowded();
     iterate_in(with_orthogonal_columns(crowded));
-    RawSums sums =
-        unweighted_ && !changed_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, moments);
+    std::optional<RawSums> sums;
+    if (!is_identified_by_sample(moments))
+      sums = unweighted_ && !changed_ ? std::move(unweighted_) : first_sums(fit_, *pass_, rows_, moments);
     unweighted_.reset();
-    const bool dropped = is_finite(sums) && leave_out_determined(sums.gram);
+    const bool dropped = sums && is_finite(*sums) && leave_out_determined(sums->gram);
     auto centred = centre_by_variables(model_.design, standards_);
     if (!centred && !(changed_ && dropped)) return sums;
     iterate_in(centred ? std::move(centred) : with_orthogonal_columns(crowded));
-    return first_sums(fit_, *pass_, rows_, moments);
+    return {};
+  }
+  /// Columns that are linearly independent in a sample of the rows are so in all rows.
+  bool is_identified_by_sample(const RawMoments& moments) {
+    const int stride = stride_of_sample(fit_, rows_);
+    if (stride == 1) return false;
+    const RowSampling sampling(*pass_, stride);
+    const RawSums sums = first_sums(fit_, *pass_, rows_, moments);
+    return is_finite(sums) && find_determined_columns(fit_.job, *rows_.design, sums.gram).empty();
   }
   /// Returns whether any column was dropped.
   bool leave_out_determined(const PartedMatrix& raw_gram) {

@@ -127,13 +127,17 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   if (kind != PassKind::moments) shared = predictor_at(raw_coef);
   const CurvePredictor* predictor = shared.get();
   chunk.evaluator.forget();  // cached results of the last pass
-  chunk.uses_aligned = chunk.aligned.worth(end - begin);
+  chunk.uses_aligned = chunk.aligned.worth((end - begin) / stride_);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
   if (chunk.whitens) look_back(kind, predictor, begin, end, chunk);
-  for (std::size_t next = begin; next < end; next += chunk_rows) {
-    if ((next - begin) % prepared_rows == 0)
-      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows),
+  const std::size_t first_chunk = (at(rows_.frame->rows.begin) + begin) / chunk_rows;
+  const std::size_t prepared = stride_ == 1 ? prepared_rows : chunk_rows;
+  for (std::size_t i = (stride_ - first_chunk % stride_) % stride_; begin + i * chunk_rows < end;
+       i += stride_) {
+    const std::size_t next = begin + i * chunk_rows;
+    if (i * chunk_rows % prepared == 0)
+      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared),
                          wanted_of(kind, predictor, chunk));
     read(rows_, evaluator_, kind, predictor, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
     finish(kind, chunk, sums.data());

@@ -34,6 +34,9 @@ class HostRows {
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
 
+  /// Later passes read only every `stride`-th chunk of 256 rows, counted over the rows of the job.
+  void read_every(int stride) noexcept { stride_ = static_cast<std::size_t>(stride); }
+
  private:
   struct Chunk;
   class Lease;
@@ -68,6 +71,7 @@ class HostRows {
   const RowLayout& layout_;
   LayoutView view_;
   RowEvaluator evaluator_;
+  std::size_t stride_ = 1;
   std::optional<Rows> rows_before_;  ///< last row before this rank's rows, for series
   std::optional<RowEvaluator> evaluator_before_;
   std::mutex mutex_;

@@ -77,6 +77,9 @@ class RowPass {
   /// Sets the family's parameters for later passes. Not collective.
   void set_parameters(std::vector<double> parameters);
 
+  /// Later passes on CPUs read only a sample of the rows: every `stride`-th run of 256. Not collective.
+  void read_every(int stride);
+
   /// Bytes of columns that a full pass reads, over all ranks. Not collective.
   [[nodiscard]] std::int64_t bytes_per_pass() const;
 

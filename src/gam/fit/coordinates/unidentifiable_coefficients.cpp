@@ -140,14 +140,20 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
 
 }  // namespace
 
+std::vector<DeterminedColumn> find_determined_columns(Job& job, const Design& design,
+                                                      const PartedMatrix& raw_gram) {
+  std::vector<DeterminedColumn> columns;
+  together(job.comm(), [&] {
+    if (job.comm().rank() == 0) columns = determined_columns(raw_gram, design, HostAlgebra(job.threads()));
+  });
+  base::broadcast_values(job.comm(), 0, columns);
+  return columns;
+}
+
 Design without_determined_columns(Job& job, const Rows& rows, Design design, const PartedMatrix& raw_gram,
                                   const ChangedDesign* orthogonal) {
   const Design& own = orthogonal != nullptr ? orthogonal->design : design;
-  std::vector<DeterminedColumn> columns;
-  together(job.comm(), [&] {
-    if (job.comm().rank() == 0) columns = determined_columns(raw_gram, own, HostAlgebra(job.threads()));
-  });
-  base::broadcast_values(job.comm(), 0, columns);
+  std::vector<DeterminedColumn> columns = find_determined_columns(job, own, raw_gram);
   if (!columns.empty()) columns = confirmed_in_sample(job, rows, own, std::move(columns));
   if (columns.empty()) return design;
   for (DeterminedColumn& column : columns) {

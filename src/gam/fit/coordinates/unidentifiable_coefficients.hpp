@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/design/design.hpp"
+#include "gam/design/determined_columns.hpp"
 #include "gam/fit/coordinates/change.hpp"
 #include "gam/rows/row_pass.hpp"
 
@@ -18,6 +19,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// Sketches the nested columns in a pass over the rows on the CPU (row_sketch.hpp).
 [[nodiscard]] Design with_side_conditions(Job& job, const Rows& rows, Design design,
                                           const RawMoments& moments, const PartedMatrix& raw_gram);
+
+/// *Collective.* `determined_columns` of `design`, found by rank 0.
+[[nodiscard]] std::vector<DeterminedColumn> find_determined_columns(Job& job, const Design& design,
+                                                                    const PartedMatrix& raw_gram);
 
 /// *Collective.* Drops columns that other terms determine: for example the column of a cell without rows, or
 /// an unpenalised function of s(x) in a model with s(x, by = f). Among dependent columns it drops the one

@@ -7,6 +7,7 @@
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/invalid_rows.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/pirls/row_sampling.hpp"
 #include "gam/fit/pirls/separation.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
 #include "gam/fit/pirls/step_halving.hpp"
@@ -43,6 +44,13 @@ constexpr double same_deviance = 1e-6;
 /// Number of first steps that hold a family's `late_predictor` at its start.
 constexpr int early_steps = 5;
 constexpr int steps_to_another = 50;
+/// Steps on the sample end at this length: its solution is no closer to that of all rows.
+constexpr double short_step_on_sample = 0.05;
+constexpr int most_steps_on_sample = 10;
+/// All rows may have this much more deviance than the sample predicts: in units of scale times edf, of which
+/// 2 are expected, and relative to the deviance.
+constexpr double most_optimism = 10;
+constexpr double most_excess = 0.1;
 
 /// Deviance after a step in the raw columns of an unweighted model, from the sums at the step's start. Empty
 /// without an intercept, or if cancellation loses too many digits.
@@ -92,18 +100,81 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const Raw
       moments_(moments),
       mean_(moments.mean_response()),
       solver_(fit.job, design_, rows.family.scale().has_value(), fit.plan.on_devices(),
-              fit.job.options().stop, fit.options.gamma) {}
+              fit.job.options().stop, fit.options.gamma),
+      row_count_(rows.frame->complete_rows) {}
 
-void PirlsLoop::run(RawSums first) {
-  sums_ = std::move(first);
-  end_.coef = first_coefficients(design_, rows_.family, moments_);
+void PirlsLoop::run(std::optional<RawSums> first) {
   const int done = resume();
-  if (done == 0) find_first_parameters();
+  from_sample_ = done == 0 && starts_from_sample();
+  if (done == 0 && !from_sample_) begin(std::move(first));
   if (!is_finite(sums_)) throw diverged(done == 0 && has_own_start(rows_.family));
   if (rows_.family.linear()) return solve_gaussian();
   deviance_ = sums_.deviance;
   int iteration = done + 1;
   while (advance(iteration)) ++iteration;
+}
+
+/// Sets the sums of the first working model.
+void PirlsLoop::begin(std::optional<RawSums> first) {
+  end_.coef = first_coefficients(design_, rows_.family, moments_);
+  sums_ = first ? *std::move(first) : first_sums(fit_, pass_, rows_, moments_);
+  find_first_parameters();
+}
+
+/// Takes the first steps on a sample of the rows. Returns false if there is no sample, or if it does not
+/// represent the other rows, for example because it lacks a level.
+bool PirlsLoop::starts_from_sample() {
+  const int stride = stride_of_sample(fit_, rows_);
+  if (stride == 1) return false;
+  const std::span<const double> given = rows_.family.parameters();
+  const std::vector<double> parameters(given.begin(), given.end());
+  const std::int64_t rows = std::exchange(row_count_, row_count_ / stride);
+  fit_.observer.now(fmt::format("starting from a sample of {} rows", row_count_));
+  bool succeeds = iterate_on_sample(stride);
+  row_count_ = rows;
+  course_ = {};
+  if (succeeds) {
+    const double predicted = stride * sums_.deviance;
+    const double scale = end_.solution.scale;
+    const double excess = most_excess * (std::abs(predicted) + scale * static_cast<double>(rows)) +
+                          most_optimism * stride * scale * end_.solution.edf_total;
+    sums_ = sums_at(end_.coef);
+    succeeds = is_finite(sums_) && sums_.deviance < predicted + excess;
+  }
+  if (succeeds) return true;
+  fit_.observer.now("starting again: the sample does not represent the other rows");
+  end_ = {};
+  set_parameters(parameters);
+  return false;
+}
+
+/// Whether all steps on the sample have finite ends.
+bool PirlsLoop::iterate_on_sample(int stride) {
+  const RowSampling sampling(pass_, stride);
+  try {
+    begin({});
+    for (int step = 1; is_finite(sums_) && step <= most_steps_on_sample; ++step) {
+      deviance_ = sums_.deviance;
+      std::vector<double> start = end_.coef;
+      const int held = held_predictor(step);
+      solve(Search::local, held);
+      go_to_end_of_step(std::move(start), step == 1);
+      if (!is_finite(sums_)) return false;
+      move_parameters();
+      const double before = std::exchange(course_.step, end_.solution.step);
+      if (held < 0 && next_step(before) < short_step_on_sample) break;
+    }
+    return is_finite(sums_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_converged && error.code() != ErrorCode::input) throw;
+    return false;
+  }
+}
+
+/// The linear predictor whose coefficients the step does not change; -1: none.
+int PirlsLoop::held_predictor(int iteration) const {
+  const SeveralFamily* const several = rows_.family.several();
+  return several != nullptr && !from_sample_ && iteration <= early_steps ? several->late_predictor() : -1;
 }
 
 /// Returns the number of iterations that a resumed run has done.
@@ -153,9 +224,9 @@ void PirlsLoop::solve_from_end(Search search) {
 
 /// False after the last iteration.
 bool PirlsLoop::advance(int iteration) {
-  std::vector<double> begin = end_.coef;
-  const SeveralFamily* const several = rows_.family.several();
-  const int held = several != nullptr && iteration <= early_steps ? several->late_predictor() : -1;
+  const std::vector<double> begin = end_.coef;
+  const int held = held_predictor(iteration);
+  const bool first = iteration == 1 && !from_sample_;
   try {
     solve(course_.phase == Phase::searching ? Search::global : Search::local, held);
   } catch (const Error& error) {
@@ -165,13 +236,16 @@ bool PirlsLoop::advance(int iteration) {
     if (ends_at_edge(iteration)) return false;
     return goes_on_without(iteration, error);
   }
-  // Other families halve the step towards zero coefficients, which may keep all rows in the range.
-  const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
-  if (iteration == 1 && adjusted && starts_within_range()) begin = constant_coefficients().value_or(begin);
-  halve_step(begin, iteration == 1);
-  if (iteration == 1) begin_again_if_worse_than_the_mean();
+  if (course_.phase == Phase::searching && confirms_solution()) {
+    last_step_ = difference(end_.solution.coef, begin);
+    end_.iterations = iteration - 1;
+    end_.converged = true;
+    if (!is_separated(0, true) && is_at_edge(end_.coef)) note_edge();
+    return false;
+  }
+  go_to_end_of_step(begin, first);
   if (!is_finite(sums_)) {
-    if (iteration == 1) throw diverged();
+    if (first) throw diverged();
     const Error why = diverged();
     end_.coef = begin;
     return goes_on_without(iteration, why);
@@ -202,15 +276,43 @@ bool PirlsLoop::advance(int iteration) {
   return true;
 }
 
+/// Computes the sums at the end of the step from `begin`, which may be halved.
+void PirlsLoop::go_to_end_of_step(std::vector<double> begin, bool first) {
+  // Other families halve the step towards zero coefficients, which may keep all rows in the range.
+  const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
+  if (first && adjusted && starts_within_range()) begin = constant_coefficients().value_or(begin);
+  halve_step(begin, first);
+  if (first) begin_again_if_worse_than_the_mean();
+}
+
+/// Whether the global search at a solution finds neither another minimum nor a step worth a pass over the
+/// rows.
+bool PirlsLoop::confirms_solution() const {
+  return end_.solution.converged && end_.solution.step <= fit_.options.step_tolerance &&
+         end_.solution.others.empty();
+}
+
+/// The length of the next Newton step, predicted to shrink at least as much as the last one did.
+double PirlsLoop::next_step(double before) const {
+  return course_.step < before ? course_.step / before * course_.step : course_.step;
+}
+
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
 /// range, weights are unbounded and the deviance changes by the square of a step's length, so longer steps
-/// count as negligible. With several linear predictors the predicted next Newton step decides: it shrinks at
-/// least as much as the last one.
+/// count as negligible. A step counts as negligible too if the next one will be, which is predicted to shrink
+/// as much as this one did.
 bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   last_change_ = change;
   const double before = std::exchange(course_.step, end_.solution.step);
-  if (rows_.family.several() && course_.step < before && end_.coef == end_.solution.coef)
-    return course_.step / before * course_.step <= fit_.options.step_tolerance;
+  const bool is_full = end_.coef == end_.solution.coef;
+  if (rows_.family.several() && course_.step < before && is_full)
+    return next_step(before) <= fit_.options.step_tolerance;
+  constexpr double fast = 0.1;
+  // The length of a step does not include a change of the family's parameters.
+  if (!rows_.family.estimates_parameters() && is_full && course_.step < fast * before &&
+      next_step(before) <= fit_.options.step_tolerance &&
+      change * (course_.step / before) < fit_.options.tolerance * size_of(deviance_))
+    return true;
   constexpr double change_at_edge = 1e-10;
   constexpr double step_at_edge = 1e-4;
   if (!(change < change_at_edge * size_of(deviance_))) return false;
@@ -296,8 +398,8 @@ void PirlsLoop::solve(Search search, int held) {
   const bool remembered = course_.steps + (has_thresholds ? 2 : 0) >= first_mixed && !is_at_edge(end_.coef);
   const bool mixed = remembered && course_.steps >= first_mixed;
   auto solution = with_crowding([&] {
-    return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
-                         mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1), held);
+    return solver_.solve(sums_, end_.coef, end_.solution.log_sp, row_count_, mixed ? &course_.past : nullptr,
+                         search, rows_.family.scale().value_or(1), held);
   });
   fit_.require_no_fallback();
   const std::string& why = solver_.no_device_algebra();

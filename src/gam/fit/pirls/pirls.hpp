@@ -57,20 +57,25 @@ class PirlsLoop {
   /// updates the family's parameters in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
-  /// `first`: the result of `first_sums`. Throws `FellBack`; `Error(not_converged)` if there is not even a
-  /// first solution; and the errors of `WorkingSolver`.
-  void run(RawSums first);
+  /// `first`: the result of `first_sums`; empty: computed if needed. Throws `FellBack`;
+  /// `Error(not_converged)` if there is not even a first solution; and the errors of `WorkingSolver`.
+  void run(std::optional<RawSums> first);
 
   [[nodiscard]] const PirlsEnd& end() const noexcept { return end_; }
   [[nodiscard]] WorkingSolver& solver() noexcept { return solver_; }
 
  private:
   [[nodiscard]] int resume();
+  [[nodiscard]] bool starts_from_sample();
+  [[nodiscard]] bool iterate_on_sample(int stride);
+  void begin(std::optional<RawSums> first);
   void solve_gaussian();
   void solve_from_end(Search search);
   [[nodiscard]] bool advance(int iteration);
   [[nodiscard]] bool goes_on_without(int iteration, const Error& why);
   void solve(Search search, int held = -1);
+  [[nodiscard]] int held_predictor(int iteration) const;
+  void go_to_end_of_step(std::vector<double> begin, bool first);
   template <class Solve>
   [[nodiscard]] auto with_crowding(const Solve& solve) const;
   void halve_step(std::span<const double> begin, bool first);
@@ -82,6 +87,8 @@ class PirlsLoop {
   [[nodiscard]] bool starts_within_range() const;
   [[nodiscard]] std::optional<std::vector<double>> constant_coefficients() const;
   void begin_again_if_worse_than_the_mean();
+  [[nodiscard]] bool confirms_solution() const;
+  [[nodiscard]] double next_step(double before) const;
   [[nodiscard]] bool is_stationary(double change, std::span<const double> begin);
   [[nodiscard]] bool is_at_edge(std::span<const double> begin);
   [[nodiscard]] bool ends_at_edge(int iteration);
@@ -109,6 +116,8 @@ class PirlsLoop {
   const RawMoments& moments_;
   double mean_;
   WorkingSolver solver_;
+  bool from_sample_ = false;  ///< whether the first steps were taken on a sample of the rows
+  std::int64_t row_count_;    ///< complete rows that passes read
   RawSums sums_;          ///< sums at `end_.coef`; without crossproducts until family parameters have moved
   double deviance_ = 0;   ///< deviance where the last step began
   double minus_log_ = 0;  ///< negative log likelihood at the estimated family parameters

@@ -26,7 +26,7 @@ struct RhoFit {
 RhoFit fit_at(const FitContext& fit, Rows rows, const RawMoments& moments) {
   RowPass pass(fit.job, fit.plan, rows);
   PirlsLoop loop(fit, pass, rows, moments);
-  loop.run(first_sums(fit, pass, rows, moments));
+  loop.run({});
   loop.solver().bring_to_root(loop.end().coef);
   double score = loop.solver().fit().score - rows.series.log_determinant_in_reml(rows.frame->complete_rows);
   fit.job.comm().broadcast(std::span(&score, 1), 0);

@@ -45,7 +45,7 @@ EndOfFit fit_with(const FitContext& fit, Rows rows, const Family& family) {
   RowPass pass(fit.job, fit.plan, rows);
   const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
   PirlsLoop loop(fit, pass, rows, moments);
-  loop.run(first_sums(fit, pass, rows, moments));
+  loop.run({});
   const PirlsEnd& end = loop.end();
   return {rows.design->raw_coefficients(end.coef), end.solution.log_sp, end.solution.scale,
           end.solution.edf_total};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/math/elementary.hpp"
+#include "base/math/trigonometric.hpp"
 #include "gam/inference/distributions.hpp"
 
 #include <algorithm>

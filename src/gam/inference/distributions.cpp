@@ -18,8 +18,7 @@ namespace {
 namespace bm = boost::math;
 
 using base::MathPolicy;
-/// The functions of libm in double have last bits that depend on whether the CPU has FMA; those in long
-/// double have the same on every x86-64 CPU.
+/// Unlike those in double, libm's functions in long double have the same bits with and without FMA.
 using Real = long double;
 
 /// P(X > x) for a positive distribution; Boost's functions reject infinity.

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/math/elementary.hpp"
+#include "base/math/trigonometric.hpp"
 #include "base/philox.hpp"
 #include "gam/linalg/linalg.hpp"
 

@@ -29,7 +29,7 @@ struct DevicePool::State {
 
   [[nodiscard]] std::string described() const {
     if (entries.empty()) return "the pool is empty (this rank drives no device)";
-    if (to_choose_from().empty()) return "all devices of the pool are excluded";
+    if (to_choose_from().empty()) return "the pool has only the host and excluded devices";
     std::string text = "the pool has " + std::to_string(entries.size()) +
                        (entries.size() == 1 ? " device, ordinal " : " devices, ordinals ");
     for (std::size_t i = 0; i < entries.size(); ++i) {

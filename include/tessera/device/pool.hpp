@@ -59,8 +59,8 @@ class TESSERA_EXPORT DevicePool {
   /// (`JobOptions::hosts`) and devices that the job has excluded (`OnDeviceFailure::exclude`). Throws
   /// `Error(usage)` if no device is left.
   [[nodiscard]] Ordinal next_device();
-  /// Among the devices of `next_device`, the one with the most free memory now (from the driver for open
-  /// devices, from the probe for other devices); ties to the higher score.
+  /// Among the devices of `next_device`, the one with the most free memory: now for open devices, at the
+  /// probe of the hardware for others. Ties go to the higher score.
   [[nodiscard]] Ordinal most_free_memory();
 
   /// Excludes a device from `next_device` and `most_free_memory`. Its context stays open.

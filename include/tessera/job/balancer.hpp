@@ -13,8 +13,9 @@ namespace TESSERA_NAMESPACE {
 /// When a `Balancer` replaces its plan. The options must be the same on every rank.
 struct BalancerOptions {
   /// Iterations to measure before the current plan is compared with a new one, at least 1. Each device counts
-  /// with its shortest time, because noise and start-up only add to times. Until a comparison has kept the
-  /// plan, comparisons start after the second iteration, so that a large imbalance is corrected early.
+  /// with its shortest time, because noise and start-up only add to times. A new plan is also compared after
+  /// each of its first iterations, so that a large imbalance is corrected early; the first plan from its
+  /// second iteration on.
   int iterations = 3;
   /// Minimum gain of a new plan, 1 or more: the factor by which it is expected to reduce the time of the
   /// slowest device, or the ratio of that time to the mean over all devices. A smaller gain may be noise, and

@@ -91,7 +91,7 @@ std::vector<TestedCurve> chosen_curves(const FittedModel& model, const auto& opt
     curve.end = std::min(curve.end, options.end.value_or(curve.end));
     if (!(curve.start < curve.end))
       throw base::usage_error(
-          "{} has no data between start and end: change start or end, or remove the curve from terms",
+          "{} has no data between start and end: change start or end, or remove the curve from 'terms'",
           curve.label());
   }
   return chosen;
@@ -113,12 +113,13 @@ std::vector<CurvePair> pairs_of(const std::vector<TestedCurve>& curves, CurveTes
       for (const TestedCurve* curve : {&pair.first, &pair.second}) {
         if (!curve->has_by())
           throw base::usage_error(
-              "{} has no by variable, so the curves cannot be paired: name two curves in terms",
+              "{} has no by variable, so the curves cannot be paired: name two curves in 'terms'",
               curve->label());
       }
       if (pair.first.by() == pair.second.by())
         throw base::usage_error(
-            "{} and {} have the same by variable: name only one of the two curves in terms",
+            "{} and {} have the same by variable, so the test cannot compare them: name only one of them in "
+            "'terms'",
             pair.first.label(), pair.second.label());
       pairs.push_back(pair);
     }

@@ -363,7 +363,8 @@ int Design::add_term(std::vector<Component> components) {
     // This also limits the coefficients, because a spline has at least three.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw base::input_error(
-          "a term of the formula is a product of more than 9 splines, too many to fit: split the term");
+          "a term of the formula has more than {} nonzero columns per row: split the term, or reduce k",
+          max_nonzeros);
     term.nonzeros *= component.nonzeros();
     if (raw_size + size > std::numeric_limits<int>::max()) {
       throw base::input_error("the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");

@@ -382,8 +382,9 @@ class Compiler {
     for (const std::string_view one : other_functions) known.emplace_back(one);
     for (const NumericFunction& function : numeric_functions) known.emplace_back(function.name);
     std::ranges::sort(known);
-    formula_error(syntax.position, "{}() is not a function of formulas: the functions are {}", syntax.text,
-                  base::list_text(known, "and"));
+    formula_error(syntax.position,
+                  "{}() is unknown: the functions are {}, and in a formula the smooths s, te, ti and t2",
+                  syntax.text, base::list_text(known, "and"));
   }
 
   Value logarithm(const Syntax& syntax, std::size_t stack) {

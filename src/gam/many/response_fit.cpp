@@ -254,8 +254,8 @@ class ResponseFitter::Search {
     return false;
   }
 
-  /// Escapes a local minimum: moves a parameter to a value with a lower criterion. At a limit or a shallow
-  /// minimum, tries values around the start. At another minimum, tries only the end of the range, where a
+  /// Escapes a local minimum: moves a smoothing parameter to a value with a lower criterion. At a limit or a
+  /// shallow minimum, tries values around the initial one; at any other minimum only the upper limit, where a
   /// second minimum often is. Returns whether a parameter moved.
   bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
     constexpr double coarse = 1e-6;

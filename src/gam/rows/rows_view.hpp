@@ -30,7 +30,8 @@ inline constexpr int most_isotropic_variables = 8;
 
 /// Rows per thread in `evaluate_curves`.
 inline constexpr int curve_rows_of_thread = 4;
-/// Dense columns that a thread sums at once.
+/// Number of dense columns that a thread evaluates in one sweep: `many_dense_columns` as long as so many are
+/// left, then `few_dense_columns`.
 inline constexpr int few_dense_columns = 32;
 inline constexpr int many_dense_columns = 100;
 

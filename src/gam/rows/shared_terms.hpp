@@ -3,8 +3,9 @@
 
 #include <vector>
 
-/// Terms shared by linear predictors. Arrays are by formula or linear predictor, with `chunk_rows` rows each.
-/// `readers[f]`: the predictors to which formula f is added (see `Design`).
+/// Formulas whose terms several linear predictors share. Arrays have `chunk_rows` values for each formula,
+/// linear predictor or pair of these. `readers[f]`: the linear predictors that include formula f (see
+/// `Design`).
 namespace TESSERA_NAMESPACE::gam {
 
 /// The linear predictors, from each formula's sum of terms.

@@ -18,8 +18,8 @@ namespace {
 
 using base::at;
 
-/// Sets the part's elements if levels have several columns: M V M' for each level, and for each pair of
-/// levels that occurs in a row; NaN for a pair that `covariance` does not store.
+/// Sets the sparse part of `raw`, whose levels have several columns: a block M V M' for each level, and for
+/// each pair of levels that occurs in a row of the data; NaN where `covariance` does not store the elements.
 void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatrix& raw) {
   const std::vector<PartLevel> levels = design.levels_of_part();
   const Part& part = covariance.part();

@@ -11,8 +11,10 @@ namespace TESSERA_NAMESPACE {
 
 /// Decides, equally on every rank, when a balancer looks for a better plan, and which gain justifies it.
 ///
-/// A balancer looks for a better plan after every `BalancerOptions::iterations` iterations, and earlier until
-/// a plan was kept once: while speeds are unknown, gains are large, and waiting costs more than noise.
+/// A balancer compares its plan with a better one after every `BalancerOptions::iterations` iterations. A new
+/// plan is compared after each earlier iteration too (the first plan from its second iteration on), until a
+/// comparison after `iterations` keeps it: speeds are unknown then, gains are large, and waiting costs more
+/// than noise.
 class ReplanSchedule {
  public:
   /// Arguments as in `BalancerOptions`.

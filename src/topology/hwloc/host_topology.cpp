@@ -79,7 +79,8 @@ void HostTopology::FreeBitmap::operator()(hwloc_bitmap_s* bitmap) const noexcept
 
 HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std::move(pci_devices)) {
   hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) throw Error(ErrorCode::job_fault, "hwloc cannot be initialised");
+  if (hwloc_topology_init(&topology) != 0)
+    throw Error(ErrorCode::job_fault, "hwloc has no memory to read the topology: give the job more memory");
   topology_.reset(topology);
   // Keeps cores and memory that a scheduler's cgroup excludes: otherwise a GPU near them would have no NUMA
   // node.

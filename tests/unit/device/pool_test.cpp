@@ -116,8 +116,9 @@ TEST(DevicePool, WorkGoesToDevicesThatWereNotLeftOut) {
   pool.leave_out(2);
   EXPECT_EQ(pool.most_free_memory(), Ordinal{0});
   pool.leave_out(0);
-  EXPECT_EQ(refusal([&] { (void)pool.next_device(); }),
-            "device pool: the next device was requested, but all devices of the pool are excluded");
+  EXPECT_EQ(
+      refusal([&] { (void)pool.next_device(); }),
+      "device pool: the next device was requested, but the pool has only the host and excluded devices");
   EXPECT_EQ(pool.context_of(Ordinal{0}).info().name, "device 0") << "it is there";
 }
 

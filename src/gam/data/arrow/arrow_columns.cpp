@@ -105,7 +105,8 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
     refuse(fmt::format(
         "has the length {} and the offset {}: give lengths, offsets and a number of rows from 0 to 2^40",
         batch.length, batch.offset));
-  if (batch.n_children != from_.schema->n_children || (batch.n_children > 0 && batch.children == nullptr))
+  if (batch.n_children > 0 && batch.children == nullptr) refuse("has a null pointer for its columns");
+  if (batch.n_children != from_.schema->n_children)
     refuse(fmt::format("has {} columns, but the schema has {}", batch.n_children, from_.schema->n_children));
   if (batch.n_buffers != 1 || batch.buffers == nullptr)
     refuse(fmt::format("has {} buffers, but a record batch needs one buffer", batch.n_buffers));

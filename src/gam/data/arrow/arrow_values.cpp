@@ -151,8 +151,8 @@ std::string_view ArrowValues::viewed_text(std::size_t i) const {
   const auto buffer = read<std::int32_t>(view, 2);
   const auto offset = read<std::int32_t>(view, 3);
   if (buffer < 0 || buffer >= std::ssize(buffers_))
-    refuse(fmt::format("text {} refers to data buffer {}, but the array has {}", i + 1, buffer,
-                       buffers_.size()));
+    refuse(fmt::format("text {} refers to data buffer {}, but the array has {} data buffers", i + 1,
+                       buffer + 1, buffers_.size()));
   const auto size = read<std::int64_t>(sizes_, static_cast<std::size_t>(buffer));
   const auto* const from = static_cast<const char*>(buffers_[static_cast<std::size_t>(buffer)]);
   if (offset < 0 || from == nullptr || std::int64_t{offset} + length > size)

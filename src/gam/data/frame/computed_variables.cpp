@@ -167,7 +167,7 @@ class FrameComputer {
   }
 
  private:
-  /// *Collective.* Amount of columns in scratch files, including computed variables.
+  /// *Collective.* Bytes of columns in scratch files, and of all columns with the computed variables.
   [[nodiscard]] SpilledColumns spilled() const {
     std::array<std::int64_t, 2> bytes{in_.memory.spilled_bytes(), computed_bytes_};
     workers_.comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);

@@ -431,13 +431,12 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   }
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
-    throw base::input_error(
-        "{}: no dataset at the root of the HDF5 file can be read as a column; for example, '{}' {}", path,
-        name, problem);
+    throw base::input_error("{}: no dataset of the group /{} can be read as a column; for example, '{}' {}",
+                            path, contents.folder, name, problem);
   }
   if (contents.columns.empty())
-    throw base::input_error("{}: the root of the HDF5 file is empty: write one dataset there for each column",
-                            path);
+    throw base::input_error("{}: the group /{} is empty: write one dataset there for each column", path,
+                            contents.folder);
   if (contents.rows == 0) throw base::input_error("{}: the columns are empty: give a table with rows", path);
   return contents;
 }

@@ -23,7 +23,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// Coefficients with a linear predictor of 1: an intercept, or a factor coded by all levels. Else empty.
 [[nodiscard]] std::vector<double> unit_coefficients(const Design& design);
 
-/// The coefficients for which every mean is `mean`; empty for a model without an intercept.
+/// The coefficients for which every mean is `mean`, before the offset; empty for a model without an
+/// intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
                                                                       const Family& family, double mean);
 

@@ -465,7 +465,7 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
   EXPECT_EQ(fault(request({"m"})),
             file.path() +
-                ": no dataset at the root of the HDF5 file can be read as a column; for example, 'm' has "
+                ": no dataset of the group / can be read as a column; for example, 'm' has "
                 "2 dimensions (2 x 2): write each column as a dataset with one dimension");
   fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
   EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty: give a table with rows");

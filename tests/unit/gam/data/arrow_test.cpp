@@ -353,7 +353,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { put<std::int32_t>(d.children[1], 1, 0, -1); });
   says("the column 'u', batch 2: the buffer of its texts is a null pointer",
        [](Data& d) { d.children[1].buffers[2] = std::nullopt; });
-  says("the column 'v', batch 2: text 1 refers to data buffer 2, but the array has 2",
+  says("the column 'v', batch 2: text 1 refers to data buffer 3, but the array has 2 data buffers",
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 2, 2); });
   says("the column 'v', batch 2: text 1 spans bytes 7 to 39 of a buffer of 38 bytes",
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 3, 7); });

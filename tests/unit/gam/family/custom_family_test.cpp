@@ -126,7 +126,7 @@ TEST(CustomFamily, RefusesWithFileAndLineAndWhatToDo) {
        "f.toml:6: variance: 'k' is not a variable of this expression: it may use mu"},
       {with("variance", "3"), "f.toml:6: variance must be text"},
       {with("variance", "\"mu *\""), "f.toml:6: variance: "},
-      {with("variance", "\"gamma(mu)\""), "gamma() is not a function of formulas"},
+      {with("variance", "\"gamma(mu)\""), "gamma() is unknown: the functions are "},
       {with("variance", "\"pmax(mu)\""), "pmax() takes two arguments"},
       {valid + "vraiance = \"mu\"\n",
        "f.toml:7: 'vraiance' is not a key of a family: the keys are name, link"},

@@ -687,7 +687,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ x^0", "power 0"},
       {"y ~ x^z", "power z"},
       {"y ~ \"x\"", "the text \"x\""},
-      {"y ~ gamma(x)", "gamma() is not a function of formulas"},
+      {"y ~ gamma(x)", "gamma() is unknown: the functions are "},
       {"y ~ log(x, b)", "log(): base is b: give numbers without variables"},
       {"y ~ log(x, 2, 3)", "log() has too many arguments: it takes x and base"},
       {"y ~ log(factor(g))", "factor(g) has levels, but log() needs numbers"},

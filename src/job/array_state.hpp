@@ -25,7 +25,7 @@ class ArrayState {
     bool written = false;  ///< whether the running pass writes to `next`
   };
   static constexpr std::int64_t no_version = -1;
-  /// The versions of the array in device memory, equal on every rank, even on ranks without tiles.
+  /// Which versions of the array are in device memory: equal on every rank, even on ranks without tiles.
   struct Held {
     bool current = false;
     bool next = false;
@@ -51,7 +51,7 @@ class ArrayState {
     held = {};
     unit_room.reset();
   }
-  /// Frees device memory that a failed pass has allocated.
+  /// Frees the device memory that was allocated since the last successful vote.
   void free_uncommitted() noexcept;
 
   Job::State& job;
@@ -64,8 +64,8 @@ class ArrayState {
   std::vector<std::byte> next_host;  ///< output of a pass, which later replaces `host`; else empty
   /// By claimed device, or by worker if the pass streams the array; empty on the CPU.
   std::vector<DeviceCopy> devices;
-  Held held;                   ///< copies on devices since the last vote
-  Held wanted;                 ///< copies on devices after the next vote
+  Held held;                   ///< copies on devices as of the last vote
+  Held wanted;                 ///< copies on devices after the next vote, if it succeeds
   std::int64_t last_pass = 0;  ///< last pass that used the array on devices, for LRU eviction
   /// Cache of the largest unit size at which every tile fits its device's budget.
   std::optional<double> unit_room;

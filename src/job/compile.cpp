@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// For each compute capability, the rank that compiles: the lowest one with such a GPU.
+/// For each compute capability, the rank that compiles: the lowest rank with a GPU of this capability.
 std::map<ComputeCapability, int> builders_of(const Inventory& inventory) {
   std::map<ComputeCapability, int> builders;
   for (const InventoryDevice& device : inventory.devices())

@@ -64,7 +64,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
     // Only GPUs can be excluded: if this rank has no tile on a GPU, the failure is fatal.
     const auto is_of_gpu = [&](const PlannedTile& tile) { return !known_device(tile.device).host; };
     if (std::ranges::none_of(tiles, is_of_gpu)) return attempt.fatal(std::current_exception());
-    Verdict::Failure failure;  // without a UUID, because the rank has failed, not a device
+    Verdict::Failure failure;  // without a UUID, because the failure is of the rank, not of a device
     failure.stage = "bind";
     failure.reason = reason_of(std::current_exception());
     attempt.device_failed(std::move(failure));
@@ -87,7 +87,7 @@ TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const P
   if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
   TileCut cut = cut_of_tile(planned.units.size(), plan.block(), arrays.bytes_per_unit(work),
                             known.memory_budget_bytes, lanes_of(work));
-  // The host computes the tiles of simulated devices, slowly: smaller parts let it stop in time.
+  // The host computes the tiles of simulated devices, slowly: with smaller parts the pass can stop in time.
   if (known.simulated && options.stop != nullptr)
     cut.part_units = std::min(cut.part_units, stoppable_step(planned.units.size(), plan.block(), 1));
   return cut;
@@ -148,8 +148,8 @@ bool Job::State::compute_host_tile(const Plan& plan, Range units, const Pass& wo
       options.stop);
 }
 
-/// Calls the application's function for a part of a tile. On return, or exception, the submitted work is
-/// complete.
+/// Calls the application's function for a part of a tile. The work that the function has submitted is
+/// complete when the call returns or throws.
 Job::State::PartOutcome Job::State::compute_part(Tile& tile, const DeviceContext& context,
                                                  const Pass& work) const {
   const int device = tile.device_index();

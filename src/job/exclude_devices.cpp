@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Whether a failure excludes the device. A failure without a UUID excludes all GPUs of the rank.
+/// Whether `failure` excludes `device`. A failure without a UUID excludes all GPUs of its rank.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return !device.host && device.rank == failure.rank &&
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);

@@ -18,7 +18,7 @@ struct JobAccess {
   using Call = Job::Call;
   using Pass = Job::Pass;
 
-  /// The `Call` of a verb whose units and results have these sizes in bytes.
+  /// The `Call` of a member `verb` of `Job`, for units and results of these sizes in bytes.
   template <class... Sizes>
   [[nodiscard]] static Call call_of(const char* verb, Sizes... unit_bytes) {
     return Job::call_of(verb, {((void)unit_bytes, &typeid(std::byte))...}, {unit_bytes...});

@@ -17,7 +17,7 @@ namespace {
 /// More threads do not increase the bandwidth of the bus.
 constexpr int most_copy_threads = 8;
 
-/// Throws if an array is listed twice, except once as read and once as written.
+/// Throws if a written array is listed twice, except once as read and once as written.
 void refuse_two_writers(std::span<const ArrayAccess> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::size_t j = 0; j < arrays.size(); ++j) {
@@ -31,7 +31,7 @@ void refuse_two_writers(std::span<const ArrayAccess> arrays) {
   }
 }
 
-/// Throws unless the devices have the current version of all of `mine`, this rank's units.
+/// Throws unless the devices have the current version of all units of this rank, `mine`.
 void require_all_units(const ArrayState& array, Range mine) {
   std::int64_t units = 0;
   for (const ArrayState::DeviceCopy& copy : array.devices)
@@ -128,7 +128,7 @@ void JobArrays::load(const Job::Pass& work, Range units, int worker, const Devic
     const std::size_t bytes = array.bytes_of(units);
     const bool modifies_upload = access.use == ArrayUse::modify && streams_;
     if (copy.version != array.version) {
-      // The host has the current version, because otherwise every device would have it.
+      // The host has the current version: if it did not, every device would have that version.
       staging_of(worker, context)
           .upload((modifies_upload ? copy.next : copy.current).data(), array.on_host(array.host, units),
                   bytes, stream_of(worker, context));

@@ -34,7 +34,7 @@ class JobArrays {
 
   /// Throws `Error(usage)` unless all arrays belong to this job and have `plan`, and none is written twice.
   void check(const Plan& plan, std::span<const ArrayAccess> used) const;
-  /// Hash of numbers, uses and versions, which must be equal on every rank.
+  /// Hash of the arrays' numbers, unit sizes, uses and versions, which must be equal on every rank.
   [[nodiscard]] static std::int64_t signature_of_use(std::span<const ArrayAccess> used);
 
   /// Call before a pass on devices: evicts other arrays from device memory (LRU) until the arrays of the pass
@@ -42,10 +42,11 @@ class JobArrays {
   void make_room(const Plan& plan, const Job::Pass& work, const Attempt& attempt);
   /// Whether the pass copies its arrays in parts, because they exceed a device's budget.
   [[nodiscard]] bool streams() const noexcept { return streams_; }
-  /// Device bytes per unit, to divide tiles into parts; 0 if whole tiles fit.
+  /// Device bytes per unit, by which tiles are divided into parts; 0: tiles are not divided.
   [[nodiscard]] std::int64_t bytes_per_unit(const Job::Pass& work) const;
 
-  /// Call before the functions of a pass: allocates `next_host` if the pass writes there.
+  /// Call before the functions of a pass: allocates `next_host` if the pass writes there, and on hosts copies
+  /// modified arrays to it.
   void begin(const Job::Pass& work, bool on_devices) const;
   /// On a worker's thread: allocates device memory for `units` of the pass's arrays, and uploads the input.
   /// Sets `stage` before each step, for reports of failures.
@@ -55,7 +56,7 @@ class JobArrays {
   void store(const Job::Pass& work, Range units, int worker, const DeviceContext& context);
   /// On a worker's thread of a streaming pass, after its last part: frees the device memory.
   static void free_parts(const Job::Pass& work, int worker);
-  /// Call before a pass on the host: copies `host` to `next_host` for each modified array.
+  /// Call before functions on the host: copies `units` of each modified array from `host` to `next_host`.
   static void start_next_on_host(const Job::Pass& work, Range units);
   /// Call after a successful vote: the output of the pass becomes the current version.
   void commit(const Job::Pass& work, bool on_devices);

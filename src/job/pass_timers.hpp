@@ -11,12 +11,12 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Times of passes over one plan, for a `Balancer`.
+/// Times of the passes over one plan, for a `Balancer`. `plan` is the plan's fingerprint.
 struct PassTimes {
   std::uint64_t plan = 0;
-  int passes = 0;                 ///< passes since the last read
-  bool on_devices = false;        ///< times of devices, else of hosts
-  std::vector<double> seconds{};  ///< sums for this rank's tiles, or for its host
+  int passes = 0;                 ///< passes since the balancer last read the times
+  bool on_devices = false;        ///< whether the times are of devices, else of hosts
+  std::vector<double> seconds{};  ///< sums over the passes, by tile of this rank, or for its host
 };
 
 /// Records the times of passes over the plans that balancers watch.

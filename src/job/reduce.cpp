@@ -74,7 +74,7 @@ class SharedSum {
   std::size_t width_;
 };
 
-/// *Collective.* Call after the vote of the pass.
+/// *Collective.* Runs `work`, the combination over ranks, after the vote of the pass. `kind` is for messages.
 template <class State, class Work>
 void combine_ranks(State& state, const char* kind, Work&& work) {
   const std::string what = kind + (" of " + state.pass_name());
@@ -171,7 +171,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
-             // Starts again with the remaining devices or the host threads.
+             // The pass starts again with the remaining devices or the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
              .finish =
                  [&] {
@@ -235,7 +235,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
              .prepare = begin,
              .on_device = on_device,
              .on_host = on_host,
-             .restore = begin,  // starts again with the remaining devices or the host threads
+             .restore = begin,  // the pass starts again with the remaining devices or the host threads
              .finish = merge,
              .can_move = !arrays.empty(),
              .arrays = arrays});

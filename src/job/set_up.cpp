@@ -51,7 +51,7 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
                 "of the job");
 }
 
-/// Records the current exception for the vote: an `Error(usage)` is fatal, others make the job fall back.
+/// Records the current exception for the vote: an `Error(usage)` is fatal, others are device failures.
 /// `stage` must fit std::string's internal buffer, to avoid an allocation. Returns the reason why this rank
 /// has no device.
 Absence record_failure(Attempt& attempt, const char* stage, int device, std::string uuid) noexcept {

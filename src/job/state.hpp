@@ -29,7 +29,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Number of units that rank `of` sends to each rank if data move from plan `from` to plan `to`.
+/// For each rank, the number of units that rank `of` sends to it when data moves from plan `from` to `to`.
 [[nodiscard]] std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of);
 
 struct Job::State {
@@ -48,7 +48,7 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
-  std::optional<Inventory> planned_for;  ///< the inventory before all devices were lost
+  std::optional<Inventory> planned_for;  ///< for plans after the last device failed: the inventory before
   std::optional<detail::CudaVisibility> visibility;
   // Declared before `pool`, so that the contexts are closed before the claim is released.
   std::shared_ptr<const void> device_locks;     ///< `Claim::locks`
@@ -64,9 +64,9 @@ struct Job::State {
   PassThreads pass_threads;           ///< for host functions in passes on devices
   std::optional<HostTeam> tile_team;  ///< for the host's tile in passes on devices (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
-  /// Whether `Job::plan` is over hosts: no devices, or a failed set-up.
+  /// Whether `Job::plan` is over hosts, because set-up found no device or failed.
   bool plans_for_hosts = false;
-  int forks = mpi::detail::forks();                ///< fork count of the process with the job's threads
+  int forks = mpi::detail::forks();                ///< fork count at construction, to detect a forked child
   int number = 1;                                  ///< number of the job in messages
   int pass = 0;                                    ///< number of the current or last pass, from 1
   std::string absence;                             ///< why the job has no device; empty if it has one
@@ -83,7 +83,7 @@ struct Job::State {
   /// *Collective.* Probes the hardware, claims devices, exchanges the inventory, and votes.
   void set_up();
 
-  /// Throws `Error(usage)` if this thread must not make collective calls, such as inside a function of a
+  /// Throws `Error(usage)` if this thread must not make collective calls, for example in a function of a
   /// pass.
   void require_thread() const;
   [[nodiscard]] HostTeam& team();
@@ -95,7 +95,7 @@ struct Job::State {
   /// turn. Throws `Error(interrupted)` on a stop request.
   void begin_turn();
   void end_turn() noexcept;
-  /// Begins a turn that ends with the last copy of the result.
+  /// Begins a turn that ends when the last copy of the returned pointer is destroyed.
   [[nodiscard]] std::shared_ptr<const void> turn_of_call();
   /// Copies arrays to the host and frees device memory for other jobs. False if a device fails.
   [[nodiscard]] bool evict_arrays() noexcept;
@@ -134,18 +134,18 @@ struct Job::State {
   /// *Collective.* `JobArrays::copy_to_hosts`. If a device fails, the job excludes it or falls back, and the
   /// call throws `Error(rolled_back)`.
   void copy_to_hosts_or_throw(std::span<detail::ArrayState* const> wanted);
-  /// *Collective.* `copy_to_hosts_or_throw` during a pass. First ends the pass if a rank has failed.
+  /// *Collective.* `copy_to_hosts_or_throw` during a pass, after a vote that ends the pass if a rank failed.
   void copy_to_hosts_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan, const Pass& work,
                              const Attempt& attempt);
   /// *Collective.* Call before a host-only pass: copies the arrays of the pass to the hosts.
   void copy_to_hosts(const Plan& plan, const Pass& work, const Attempt& attempt);
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
   /// *Collective.* `counts_between` for this rank. Throws `Error(usage)` unless plans and unit size are equal
-  /// on all ranks, and each rank has the number of `units` in `from`.
+  /// on all ranks, and `units` is the number of units of each rank under `from`.
   [[nodiscard]] std::vector<std::size_t> agreed_counts(std::int64_t units, std::size_t unit_bytes,
                                                        const Plan& from, const Plan& to) const;
-  /// *Collective.* Sends this rank's `count` units in `from`, and returns its units in `to`. Throws like
-  /// `agreed_counts`.
+  /// *Collective.* Takes this rank's `count` units under plan `from`; returns its units under plan `to`.
+  /// Throws like `agreed_counts`.
   [[nodiscard]] std::vector<std::byte> moved_units(const std::byte* units, std::int64_t count,
                                                    std::size_t unit_bytes, const Plan& from,
                                                    const Plan& to) const;
@@ -178,7 +178,7 @@ struct Job::State {
   [[nodiscard]] Verdict verdict_of_devices(int gpus, int shares, int hosts) const;
   [[nodiscard]] Verdict verdict_of_tiles(std::span<const PlannedTile> tiles) const;
   [[nodiscard]] Verdict verdict_of_host() const;
-  /// With the imbalance of `plan`.
+  /// The same, with the imbalance of `plan`.
   [[nodiscard]] Verdict verdict_of_host(const Plan& plan, const Pass& work) const;
   [[nodiscard]] static Verdict no_verdict(std::string reason);
 

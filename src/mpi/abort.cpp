@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
 namespace {
 
-/// MPICH's launcher loses unread output at an abort, so the rank waits for it to read.
+/// MPICH's launcher loses unread output at an abort, so the rank first waits until the output was read.
 constexpr auto longest_wait_for_launcher = std::chrono::seconds(1);
 
 }  // namespace

@@ -15,7 +15,7 @@ class Backoff {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `spin_time`: time without sleeping, because large transfers progress only while MPI is polled.
+  /// `spin_time`: time of polling before the first sleep, because large transfers progress only during polls.
   explicit Backoff(Clock::duration spin_time = std::chrono::milliseconds(1)) : spin_time_(spin_time) {}
 
   void operator()() {

@@ -40,8 +40,8 @@ struct CommunicatorAccess {
   /// Waits for an empty message, with the timeout of a collective.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
-  /// Collectives that wait longer than a millisecond run the callback repeatedly; those of duplicates and
-  /// parts do not. The callback must not block, throw, or use the communicator.
+  /// Collectives of `comm` that wait longer than a millisecond run the callback repeatedly; collectives of
+  /// its duplicates and splits do not. The callback must not block, throw, or use the communicator.
   static void set_progress_callback(Communicator& comm, SharedFunction<void()> progress) noexcept {
     comm.self_.progress = std::move(progress);
   }

@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Timeouts of a departed rank's exit barrier. `timeout` is the one that the program has set, or 0.
+/// Timeouts of a departed rank's exit barrier. `timeout`: the timeout that the program has set, or 0.
 [[nodiscard]] WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout);
 
 /// *Collective.* Waits until all ranks of the group have departed. Unless one departs by an exception, ends

@@ -54,7 +54,8 @@ bool is_active() noexcept {
             exit_status(ErrorCode::job_fault));
 }
 
-/// Returns only on the main thread, outside of collectives, and if no other thread has called exit before.
+/// Returns only if this is the main thread, outside of collectives, and no other thread has called exit
+/// before; else ends the job, or never returns.
 void begin_to_leave() {
   const std::thread::id here = std::this_thread::get_id();
   // If a second thread calls exit, glibc may end the process while handlers of the first one run.
@@ -106,7 +107,7 @@ void at_quick_exit() {
     if (theirs != nullptr) theirs();
     std::abort();
   }
-  exit_guard().armed = false;  // an exit in the application's handler is not handled
+  exit_guard().armed = false;  // so that the guard ignores an exit in the application's handler
   const std::exception_ptr thrown = std::current_exception();
   // A buffer on the stack, because memory may be exhausted.
   const std::string reason = thrown ? reason_of(thrown) : std::string();

@@ -11,9 +11,9 @@ enum class MpiOwner {
   program   ///< the program, possibly in a static object's destructor
 };
 
-/// Installs exit handlers, in effect until MPI_Finalize. A rank that leaves `main`, or calls `exit` or
-/// `quick_exit`, passes the exit barriers, and MPI is then finalised. `exit` on another thread or inside a
-/// collective, and std::terminate, end the job with a line that names the rank. Main thread only.
+/// Installs exit handlers, in effect until MPI_Finalize. If a rank leaves `main`, or calls `exit` or
+/// `quick_exit`, the handlers pass the exit barriers and then finalise MPI. `exit` on another thread or
+/// inside a collective, and std::terminate, end the job with a line that names the rank. Main thread only.
 void arm_exit_guard(MpiOwner owner);
 
 /// RAII scope of each call of an application's function. An `exit` in the function then reaches the guard

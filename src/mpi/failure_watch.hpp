@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Thrown on ranks that did not fail.
+/// Thrown inside `fail_together` on ranks that did not fail, to end their `work`.
 class OtherRankFailed : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "another rank has failed"; }
@@ -19,8 +19,8 @@ class FailureWatch {
  public:
   /// `comm` has all ranks, carries only the votes, and must outlive this object.
   explicit FailureWatch(const Communicator& comm) : comm_(comm) {}
-  /// *Collective* if `ranks_of_call` is the number of all ranks. Call it before each collective. Throws
-  /// `OtherRankFailed` if a rank has failed.
+  /// Call before each collective; `ranks_of_call` is the number of its ranks. *Collective*, with a vote, if
+  /// these are all ranks. Throws `OtherRankFailed` if a rank has failed.
   void ask(int ranks_of_call);
   /// *Collective.* Whether any rank has failed; `here`: whether this rank has.
   [[nodiscard]] bool any(bool here);

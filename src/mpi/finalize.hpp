@@ -11,15 +11,15 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 class RankGroup;
 enum class ExitPath;
 
-/// Makes every MPI_Finalize first pass the exit barriers, which detect a rank that calls MPI_Finalize too
+/// Makes MPI_Finalize, whoever calls it, first pass the exit barriers, which detect a rank that calls it too
 /// early.
 void watch_finalize();
 
-/// Passes each exit barrier that `AtFinalize` and `keep_until_finalize` registered. Returns whether a barrier
-/// included all ranks of MPI_COMM_WORLD.
+/// Passes each exit barrier that `AtFinalize` and `keep_until_finalize` have registered. Returns whether a
+/// barrier of the latter included all ranks of MPI_COMM_WORLD; false after an error.
 bool pass_exit_barriers(ExitPath path) noexcept;
 
-/// Runs `work` if this rank, during the object's lifetime, reaches MPI_Finalize or exits without it. Objects
+/// Runs `work` if this rank reaches MPI_Finalize, or exits without it, during the object's lifetime. Objects
 /// run in reverse order of construction. `work` must not throw.
 class AtFinalize {
  public:

@@ -47,8 +47,8 @@ Runtime launched_runtime() noexcept {
   constexpr std::array ranks = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"};
   if (std::ranges::any_of(ranks, [](const char* name) { return std::getenv(name) != nullptr; }))
     return Runtime::mpi;
-  // For several srun tasks without PMI, MPI_Init fails; as serial programs each task would do all the work.
-  // Slurm does not set this variable in a batch script.
+  // Several srun tasks without PMI: MPI_Init then fails, which is better than that each task, as a serial
+  // program, does all the work. Slurm does not set this variable in a batch script.
   return number_in("SLURM_STEP_NUM_TASKS").value_or(1) > 1 ? Runtime::mpi : Runtime::serial;
 }
 

@@ -89,7 +89,7 @@ void ask_for_failures(const detail::RankGroup& group, int ranks) {
   if (group.failures != nullptr) group.failures->ask(ranks);
 }
 
-/// Interval of replies to inquiries if all waits are too short for a watchdog's step.
+/// Interval at which a rank replies to inquiries if all its waits are too short for a step of the watchdog.
 constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
 /// Whether `between_answers` has passed since the last call that returned true. Main thread only.
@@ -100,8 +100,8 @@ bool is_time_to_answer(Backoff::Clock::time_point now) {
   return true;
 }
 
-/// Works around MPICH 4.0, which compares unsigned numbers as signed ones: during its lifetime, maps unsigned
-/// numbers to signed ones of the same order. For minimum and maximum only.
+/// Works around MPICH 4.0, which compares unsigned numbers as signed numbers: during its lifetime, an object
+/// maps unsigned numbers to signed numbers of the same order. For minimum and maximum only.
 class SignedOrder {
  public:
   SignedOrder(void* data, std::size_t count, detail::Number& type, Reduction how) {
@@ -154,7 +154,7 @@ void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int t
   const Purpose what(comm, std::string(purpose));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, comm.usable(), &request), "MPI_Irecv");
-  // Number 0, because a receive is no collective and is not counted.
+  // The number of the last collective call, because a receive is no collective and is not counted.
   comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
 }
 

@@ -59,7 +59,8 @@ RankGroups& groups() {
   return *all;
 }
 
-/// Unique in the job: made of the rank and the process's number of groups.
+/// An id that is unique in the job: made of the rank in MPI_COMM_WORLD and the count of groups in the
+/// process.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;
@@ -68,8 +69,8 @@ std::uint64_t next_id() {
   return ((static_cast<std::uint64_t>(rank) << 32) + ++made) * 0x9e3779b97f4a7c15u;
 }
 
-/// Delay before a rank announces its departure: usually all ranks depart sooner. Staggered by rank, so that
-/// not all send at the same time.
+/// Delay before a rank announces its departure, which is unnecessary if all ranks depart sooner, as usual.
+/// Staggered by rank, so that not all ranks send at the same time.
 std::chrono::milliseconds announcement_delay(int rank, ExitPath path) {
   return std::chrono::milliseconds(100) +
          std::min(rank, 1000) * std::chrono::milliseconds(path == ExitPath::exception ? 1 : 10);
@@ -224,7 +225,7 @@ void RankGroup::complete(MPI_Request& request, MPI_Comm comm) const {
   while (!is_complete(request, kind, size())) {
     if (backoff.is_long()) {
       handle_all_messages(here);
-      // Notifies only within MPI_COMM_WORLD, because other ranks count calls by another id.
+      // Only within MPI_COMM_WORLD: ranks outside it count the creations under other ids.
       if (in_world_ && backoff.waited() > notify_after) notify_departed(here, comm);
     }
     backoff();

@@ -18,12 +18,12 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// What a rank does: it waits in the `number`-th collective call of a communicator, or computes.
+/// What a rank does: waits in the `number`-th collective call on a communicator, or computes.
 struct CollectiveCall {
   std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
   std::int64_t number = 0;
   std::array<char, 32> kind{};      ///< "a broadcast"
-  std::array<char, 168> purpose{};  ///< its purpose; may be empty
+  std::array<char, 168> purpose{};  ///< `RankGroup::purpose`, truncated; may be empty
 
   CollectiveCall() = default;
   CollectiveCall(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind,
@@ -50,7 +50,7 @@ enum class ExitPath {
   normal,     ///< the program returns from `main`, or calls std::exit
   failure,    ///< the exit status is not 0, and no session owns MPI
   exception,  ///< stack unwinding destroys the session
-  finalize,   ///< MPI_Finalize is called before a session has ended
+  finalize,   ///< MPI_Finalize is called without a session, or before the session has ended
 };
 
 struct Message {
@@ -66,8 +66,8 @@ struct Membership {
 
 class FailureWatch;
 
-/// Counts this rank's collective calls by communicator, also of freed ones, to detect a call that the rank
-/// never made. A communicator's id is the same on all of its ranks.
+/// Counts this rank's collective calls on each communicator, including freed ones, to detect a call that the
+/// rank never made. A communicator's id is the same on all of its ranks.
 class CollectiveCounts {
  public:
   struct Count {
@@ -102,7 +102,7 @@ class CollectiveCounts {
 /// Delay before a waiting rank notifies departed ranks. Most collectives complete sooner.
 inline constexpr std::chrono::milliseconds notify_after{100};
 
-/// State shared by a communicator and its duplicates and parts: host names, and a channel on which ranks
+/// State shared by a communicator and its duplicates and splits: host names, and a channel on which ranks
 /// answer inquiries while they wait in a collective or run a pass. Ranks are numbered as in the first
 /// communicator. Only the constructing thread may use a group.
 class RankGroup {
@@ -165,7 +165,7 @@ class RankGroup {
   void depart(ExitPath path);
   /// Resets departures after all ranks have departed, because a later session may use the group.
   void all_departed() noexcept;
-  /// Tells each departed rank of `comm` once that this rank waits in `here`, by all groups of the calling
+  /// Tells each departed rank of `comm`, once, that this rank waits in `here`. Uses all groups of the calling
   /// thread.
   static void notify_departed(const CollectiveCall& here, MPI_Comm comm);
 
@@ -199,15 +199,15 @@ class RankGroup {
   int rank_ = 0;
   std::uint64_t id_ = 0;
   bool in_world_ = false;
-  std::uint64_t creations_id_ = 0;  // key of the count of groups with these ranks
-  std::int64_t creation_ = 0;       // this group's number in the count
+  std::uint64_t creations_id_ = 0;  // key under which `CollectiveCounts` counts the groups of these ranks
+  std::int64_t creation_ = 0;       // number of this group among them, from 1
   std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
   std::vector<Sent> sent_;
   std::optional<Departure> departure_;  // departure of this rank
   std::vector<int> departed_;           // other ranks that have announced their departure
-  CollectiveCall notified_of_;          // the call for which departed ranks were notified
-  std::size_t notified_ = 0;            // number of `departed_` that were notified
+  CollectiveCall notified_of_;          // the call of which departed ranks were last notified
+  std::size_t notified_ = 0;            // how many of `departed_` were notified of this call
 };
 
 /// *Collective.* The first group of these ranks lives until MPI_Finalize, so that a rank that has freed its

@@ -31,8 +31,8 @@ struct CollectiveScope {
   CollectiveScope& operator=(const CollectiveScope&) = delete;
 };
 
-/// Tests a request of a communicator of `ranks` ranks, and frees a complete one. Throws `Failure` with `kind`
-/// if the call failed.
+/// Whether a request of a communicator of `ranks` ranks is complete; frees a complete request. Throws
+/// `Failure` with `kind` if the call failed.
 [[nodiscard]] bool is_complete(MPI_Request& request, std::string_view kind, int ranks);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

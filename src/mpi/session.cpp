@@ -39,8 +39,8 @@ bool initialise(int& argc, char**& argv) {
     throw Error(
         ErrorCode::job_fault,
         "MPI_Init_thread failed: check that mpirun and the MPI library are of the same MPI installation");
-  // MPICH's handler of SIGUSR1 asks the launcher which rank has died. A single rank may have no launcher, and
-  // MPICH would start one and wait for it.
+  // Restores SIGUSR1 for a single rank. MPICH's handler asks the launcher which rank has died; a single rank
+  // may have no launcher, and MPICH would start one and wait for it.
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) (void)sigaction(SIGUSR1, &usr1, nullptr);

@@ -19,7 +19,7 @@ namespace detail {
 /// Ends this process with a line on standard error and status 6 unless the object is destroyed in time.
 /// Protects blocking calls during which the rank cannot reply to a watchdog. Time in which the process is
 /// stopped does not count. Makes no MPI call, because another thread may be in one; the launcher then ends
-/// the other ranks. A job's time limit is `StopOptions::time_limit`.
+/// the other ranks. Not the time limit of a job, which is `StopOptions::time_limit`.
 class TimeLimit {
  public:
   /// `time` 0: no limit. If no thread can be started, there is no limit either.
@@ -57,7 +57,7 @@ struct StartTimeout {
 /// The message names the rank if the launcher's environment has it.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
-/// Time that a watchdog allows for replies: enough for a message in a very busy job.
+/// Time that a watchdog allows for replies: enough for a round trip of messages in a very busy job.
 inline constexpr std::chrono::seconds grace_of_watchdogs{2};
 
 /// A delay that grows with the rank, so that not all ranks report at once.

@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 
 struct WatchdogTimeouts {
   std::chrono::milliseconds timeout{};  ///< 0: no limit
-  /// Time after which a notice names missing ranks, below `timeout`; 0: no notice.
+  /// Time after which a notice names missing ranks, and `timeout` begins; 0: no notice.
   std::chrono::milliseconds notice{};
   bool only_silence = false;  ///< whether only ranks that do not reply end the job
 };
@@ -45,7 +45,7 @@ class Watchdog {
   Watchdog(RankGroup& group, MPI_Comm comm, const CollectiveCall& here, const WatchdogTimeouts& timeouts,
            Clock::time_point start);
 
-  /// Inquires, replies, or ends the job if necessary. Does not block.
+  /// Sends inquiries, replies, or ends the job, as necessary. Does not block.
   void step();
 
  private:

@@ -16,8 +16,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Number and size of an array's copies between host memory and the devices of this rank, since its
-/// construction.
+/// Number and size of an array's copies between host memory and the devices of this rank, since the array was
+/// constructed.
 struct ArrayTraffic {
   std::int64_t uploads = 0;  ///< copies to devices, each of a tile or of a part of one
   std::int64_t uploaded_bytes = 0;
@@ -36,8 +36,8 @@ class TESSERA_EXPORT ArrayBase {
   /// The version of the array: the number of passes that wrote it, plus the number of calls of
   /// `Array::overwrite`. The same on every rank. It decreases after an `Error(rolled_back)`.
   [[nodiscard]] std::int64_t version() const;
-  /// The version of the elements in host memory. It is less than `version()` if passes on devices have
-  /// changed the array since.
+  /// The version of the elements in host memory: less than `version()` if later passes have changed the array
+  /// on devices.
   [[nodiscard]] std::int64_t host_version() const;
   [[nodiscard]] ArrayTraffic traffic() const;
 
@@ -74,7 +74,7 @@ struct ArrayAccess {
 
 /// The array's elements for the units of `tile`. `units_on_device`: in the memory of the tile's device.
 /// `units_on_host`, for a host function: in the memory of the device `HostTile::device` if it holds the
-/// array, else in the rank's host memory. Null without units.
+/// array, else in the rank's host memory. Empty if the tile has no units.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,
@@ -110,7 +110,8 @@ struct TypedAccess : ArrayAccess {
 /// *Versions*: a pass that writes or modifies an array makes a new version of it, which is valid once all
 /// ranks have voted that the pass succeeded. A failed pass leaves the last version unchanged. A device
 /// therefore holds two copies of an array that passes change; the host holds two copies during a download and
-/// after a fallback. Devices copy through pinned memory, on up to eight threads each.
+/// during a pass that writes the array on the host. Copies to and from a device go through pinned memory, on
+/// up to eight host threads for each device.
 ///
 /// *Memory*: arrays stay on the devices as long as they fit the memory budgets
 /// (`JobOptions::memory_fraction`). A pass that needs more memory evicts arrays that it does not use, least
@@ -135,7 +136,8 @@ class Array : public ArrayBase {
 
  public:
   /// Allocates `width` consecutive elements for each unit of `plan`, filled with zero bytes. Throws
-  /// `Error(usage)` if the plan's number of ranks is not the job's, or the width is below 1.
+  /// `Error(usage)` if the plan's number of ranks is not the job's, or the width is not from 1 to 2^32 - 1,
+  /// and `Error(job_fault)` if host memory is too small.
   Array(Job& job, const Plan& plan, std::int64_t width = 1) : ArrayBase(job, plan, width, sizeof(T)) {}
 
   /// This rank's elements in host memory, of the version `host_version()`. Valid until the next call that
@@ -152,8 +154,8 @@ class Array : public ArrayBase {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  /// Arguments of `arrays`, which say how a pass uses the array. With both `read` and `write` in one pass,
-  /// `read` has the last version and `write` the next.
+  /// Arguments of `arrays`, which say how a pass uses the array. A pass may list an array as both `read` (the
+  /// last version) and `write` (the next version).
   [[nodiscard]] detail::TypedAccess<const T> read() const { return {{&state(), detail::ArrayUse::read}}; }
   /// The initial content is undefined: the pass must write every element.
   [[nodiscard]] detail::TypedAccess<T> write() { return {{&state(), detail::ArrayUse::write}}; }

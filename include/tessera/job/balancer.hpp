@@ -12,15 +12,15 @@ namespace TESSERA_NAMESPACE {
 
 /// When a `Balancer` replaces its plan. The options must be the same on every rank.
 struct BalancerOptions {
-  /// Iterations to measure before the current plan is compared with a new one, at least 1. Each device counts
-  /// with its shortest time, because noise and start-up only add to times. A new plan is also compared after
-  /// each of its first iterations, so that a large imbalance is corrected early; the first plan from its
-  /// second iteration on.
+  /// Number of iterations after which the current plan is compared with a better one, at least 1. For each
+  /// device the shortest time counts, because noise and start-up only add to times. The first plan is also
+  /// compared after its second and each further early iteration, later plans after each early iteration, so
+  /// that a large imbalance is corrected early.
   int iterations = 3;
   /// Minimum gain of a new plan, 1 or more: the factor by which it is expected to reduce the time of the
   /// slowest device, or the ratio of that time to the mean over all devices. A smaller gain may be noise, and
-  /// does not pay for moving the data. If the work of the units that move is uncertain, the factor is 1 + 1.5
-  /// (gain - 1); if only one of several iterations has been measured, it is 1 + 3 (gain - 1).
+  /// does not pay for moving the data. If the work of the units that move is uncertain, the minimum is
+  /// 1 + 1.5 (gain - 1); if only one of several iterations has been measured, it is 1 + 3 (gain - 1).
   double gain = 1.05;
 };
 
@@ -41,17 +41,17 @@ struct BalancerOptions {
 /// *Accuracy*: the imbalance is the longest time of a device divided by the mean time. If the work is
 /// constant and each device has at least 200 blocks, the imbalance is at most 1.05 after five passes over
 /// units of equal work, and 1.10 after ten passes otherwise, for scores that are wrong by up to a factor of
-/// ten. Later it rises by no more than noise and 0.02. This held in all but some thousandths of simulated
-/// jobs of up to 16 devices, with noise up to 5 %. If the work of neighbouring units differs by a factor of a
-/// hundred, one job in twenty takes more passes. With fewer blocks an imbalance may remain: rank 0 then says
-/// so once, on standard error.
+/// ten. Later the imbalance exceeds these limits by at most 0.02 plus the noise. This held in all but some
+/// thousandths of simulated jobs of up to 16 devices, with noise up to 5 %. If the work of neighbouring units
+/// differs by a factor of a hundred, one job in twenty takes more passes. With fewer blocks an imbalance may
+/// remain: rank 0 then says so once, on standard error.
 ///
 /// After a fallback the hosts are balanced in the same way. A plan with an excluded device
 /// (`OnDeviceFailure::exclude`) is replaced at once, by the estimates for the remaining devices, without a
 /// measurement. Plans differ from run to run, because times do; results have the same bits under any plan.
 ///
-/// Passes over other plans are not measured, and neither are host-only passes of a job with devices. The job
-/// must outlive its balancers. Not thread-safe.
+/// Passes over other plans are not measured, and neither are host-only passes over a plan for devices, unless
+/// the job has fallen back. The job must outlive its balancers. Not thread-safe.
 class TESSERA_EXPORT Balancer {
  public:
   /// Throws `Error(usage)` unless `iterations` is at least 1 and `gain` is 1 or more.

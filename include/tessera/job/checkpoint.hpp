@@ -49,7 +49,7 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 /// `save` writes a temporary file, and then checks that its generation is the newest; if not, it throws and
 /// replaces nothing.
 ///
-/// This holds on a local disk, and on a shared file system on which exclusive creation, rename and removal
+/// This works on a local disk, and on a shared file system on which exclusive creation, rename and removal
 /// are atomic at the server, and a client lists a folder correctly after changing it (NFS version 3 and 4,
 /// Lustre, GPFS, BeeGFS). It needs no lock, which could outlive its owner, and no synchronised clocks. The
 /// destructor removes the file of its generation.
@@ -59,8 +59,8 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 class TESSERA_EXPORT Checkpoint {
  public:
   /// *Collective.* Takes the next generation, and reads the saved state. Throws `Error(input)`, and changes
-  /// nothing, if there is no valid file, but a file that has another fingerprint (the message says what
-  /// differs) or a newer format, or is not a checkpoint. Also throws `Error(input)` if the folder cannot be
+  /// nothing, if no file is valid, and one has another fingerprint (the message says what differs) or a newer
+  /// format, or is not a checkpoint. Also throws `Error(input)` if the folder cannot be
   /// read or written. Cost: a few milliseconds for the file system, and a broadcast.
   Checkpoint(const mpi::Communicator& comm, std::string path, Fingerprint fingerprint);
   ~Checkpoint();
@@ -69,8 +69,8 @@ class TESSERA_EXPORT Checkpoint {
 
   /// The saved state, the same on every rank; empty if no valid state was found.
   [[nodiscard]] const std::optional<std::string>& state() const noexcept;
-  /// A line for each file that was not used, with the reason, and a line that names other files with the
-  /// checkpoint's names. The same on every rank.
+  /// A line for each file that was not used, with the reason, and a line about other files that have names of
+  /// the checkpoint. The same on every rank.
   [[nodiscard]] std::span<const std::string> remarks() const noexcept;
   /// The number of this start, from 1: one more than the number of the last start whose files were found.
   [[nodiscard]] std::int64_t generation() const noexcept;
@@ -87,8 +87,8 @@ class TESSERA_EXPORT Checkpoint {
   /// Whether the last `save` has replaced the state, the same on every rank.
   [[nodiscard]] bool is_saved() const noexcept;
 
-  /// *Collective.* Removes all files of the checkpoint, once the result is safe, unless a later start has
-  /// taken over. Does not throw.
+  /// *Collective.* Removes all files of the checkpoint, unless a later start has taken over. Call it when the
+  /// result is safe. Does not throw.
   void remove() noexcept;
 
  private:

@@ -16,13 +16,13 @@ namespace TESSERA_NAMESPACE {
 ///     tessera::add_on_device(tile, sum, sums, blocks);
 ///
 /// `summands` has `count` vectors of `sum.width()` doubles, one after another, in the device's memory,
-/// written by work on `Tile::stream`. They are added on that stream; their memory may be reused on return.
-/// The result has the same bits as `ReproducibleSum::add` on the host. If kernels cannot be compiled (no
-/// NVRTC), the vectors are copied to the host and added there. Call it in a device function, on the
-/// function's own thread. Throws `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device
-/// fails. Waits for the stream. Memory: up to 1.4 MB of the tile's arena, and 40 bytes per element. Cost:
-/// reading the vectors at memory bandwidth, and ten to twenty microseconds; the first call in a process loads
-/// the kernels, and compiles them in about a second if no cache has them.
+/// written by work on `Tile::stream`. The vectors are added on that stream; their memory may be reused on
+/// return. The result has the same bits as that of `ReproducibleSum::add` on the host. If kernels cannot be
+/// compiled (no NVRTC), the vectors are copied to the host and added there. Call it in a device function, on
+/// the function's own thread. Throws `Error(usage)` for a negative `count`, and `Error(job_fault)` if the
+/// device fails. Waits for the stream. Memory: up to 1.4 MB of the tile's arena, and 40 bytes per element.
+/// Cost: reading the vectors at memory bandwidth, and ten to twenty microseconds; the first call in a process
+/// loads the kernels, and compiles them in about a second if no cache has them.
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
                                   std::int64_t count);
 

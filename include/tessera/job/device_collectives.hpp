@@ -28,24 +28,26 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Data is transferred by NCCL or, if NCCL is unavailable, through host memory by MPI. The path is chosen
 /// once for the whole job, by the first collective that needs it or by `open`: all ranks use NCCL or none
-/// does, and `reason` names the rank that could not. Unless `open` has been called, a sum whose arrays take
-/// at most 32 KiB on every rank always goes through host memory, because this is faster than NCCL and avoids
-/// its initialisation. Host memory is used if the build or a rank has no NCCL (2.14 or later, loaded at run
-/// time as libnccl.so.2), if versions differ between ranks, if ranks share a GPU, if devices are simulated,
-/// if hosts compute too (`JobOptions::hosts`), or if the NCCL communicator is not initialised in time. NCCL
-/// reads its own environment variables (`NCCL_NVLS_ENABLE`, `NCCL_SOCKET_IFNAME`, …); the library sets none.
+/// does; if none does, `reason` names the cause, and the rank if one rank could not. Unless `open` has been
+/// called, a sum whose arrays take at most 32 KiB on every rank always goes through host memory, because this
+/// is faster than NCCL and avoids its initialisation. Host memory is used if the build or a rank has no NCCL
+/// (2.14 or later, loaded at run time as libnccl.so.2), if versions differ between ranks, if ranks share a
+/// GPU, if devices are simulated, if hosts compute too (`JobOptions::hosts`), or if the NCCL communicator is
+/// not initialised in time. NCCL reads its own environment variables (`NCCL_NVLS_ENABLE`,
+/// `NCCL_SOCKET_IFNAME`, …); the library sets none.
 ///
 /// Sums of `std::int64_t` are exact modulo 2^64 on both paths. Sums of `double` are the same on every device,
 /// but their last bits depend on the path, the number of devices and NCCL's choice of algorithm: use
 /// `Job::reduce` for reproducible sums.
 ///
-/// Every operation is *collective* over the job's ranks, runs on each device's own stream (`Tile::stream`),
-/// after the work of earlier passes, and blocks until every array of the job has the result. The calling
-/// thread's current context does not change. Not thread-safe: call on the thread that calls MPI.
+/// Every operation is *collective* over the job's ranks. The operation runs on each device's own stream
+/// (`Tile::stream`), after the work of earlier passes, and blocks until every array of the job has the
+/// result. The calling thread's current context does not change. Not thread-safe: call on the thread that
+/// calls MPI.
 ///
 /// Errors, each the same on every rank unless said otherwise:
 /// - misuse on one rank (more or fewer arrays than devices, a null array): `Error(usage)` on that rank, and
-///   `Error(job_fault)` that names it on all other ranks; no array has changed;
+///   `Error(job_fault)` with the name of this rank on all other ranks; no array has changed;
 /// - ranks that do not make the same call: `Error(usage)`; no array has changed;
 /// - a device, or NCCL, that fails during the operation: `Error(job_fault)` naming rank, device and reason;
 ///   the content of the arrays is undefined. After a failure of NCCL, later operations go through host

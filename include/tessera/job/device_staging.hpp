@@ -17,14 +17,14 @@ namespace TESSERA_NAMESPACE {
 
 /// Copies between pageable host memory and one device, in pieces through pinned memory. Each of several host
 /// threads copies the next piece to its pinned memory and submits the transfer, while other pieces are in
-/// transfer. (CUDA's own copies of pageable memory use one thread, at a fraction of the bus bandwidth.) On a
-/// simulated device, whose memory is host memory, it copies directly.
+/// transfer. (CUDA's own copies of pageable memory use one thread, at a fraction of the bus bandwidth.) If
+/// the device is simulated, and its memory thus host memory, the copy is direct.
 ///
 /// Not thread-safe: call it on one thread at a time, with the device's context current. The destructor waits
 /// for the streams used.
 class TESSERA_EXPORT DeviceStaging {
  public:
-  /// The first copy starts `threads` host threads, and allocates pinned memory for each.
+  /// The first large copy starts `threads` host threads; each allocates its pinned memory on first use.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
   /// Copies from the host to the device, in stream order. `host` may be overwritten after the call, even

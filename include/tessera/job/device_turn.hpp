@@ -24,12 +24,12 @@ namespace TESSERA_NAMESPACE {
 /// the end of the turn copies the job's arrays to the host, and releases their device memory and the job's
 /// caches; memory leased by the application is not affected. If no other job has claimed the devices, the
 /// arrays stay on them. A job that claims the devices later then has only the remaining memory as its budget,
-/// until the first job's next turn.
+/// until the end of the first job's next turn.
 ///
 /// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (except with
-/// `ScoreModel::measured`) and of arrays. A call that would wait for a job's turn, on a thread that holds
-/// another job's turn, throws `Error(usage)`. During a turn a thread must not wait for another thread that
-/// needs a turn.
+/// `ScoreModel::measured`) and of arrays. On a thread that holds the turn of one job, a call that would wait
+/// for the turn of another job throws `Error(usage)`. During a turn a thread must not wait for another thread
+/// that needs a turn.
 ///
 /// Jobs over MPI do not take turns: for them a `DeviceTurn` has no effect. Use it within the lifetime of its
 /// job, on the job's thread. The destructor copies arrays as described above, which blocks.
@@ -41,8 +41,8 @@ class TESSERA_EXPORT DeviceTurn {
   DeviceTurn& operator=(const DeviceTurn&) = delete;
 
   /// Waits for the turn. Needed before work on the devices outside of passes, such as copies that overlap
-  /// with work on the host. Not collective. Throws `Error(interrupted)` if a stop is requested while it
-  /// waits.
+  /// with work on the host. Not collective. Throws `Error(interrupted)` if a stop is requested during
+  /// the wait.
   void begin();
 
  private:

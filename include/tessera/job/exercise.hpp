@@ -26,7 +26,7 @@ struct ExerciseRate {
 /// bandwidth of the specification, other rates are 0.
 struct DeviceExercise {
   std::string failure;       ///< the stage and the reason: "kernel: …"; empty if all results were right
-  double open_seconds = 0;   ///< seconds to open its context; 0 if it was open before, or is simulated
+  double open_seconds = 0;   ///< seconds to open the context; about 0 if it was open; 0 if simulated
   ExerciseRate to_device;    ///< bytes from pinned host memory
   ExerciseRate from_device;  ///< bytes to pinned host memory
   ExerciseRate memory;       ///< bytes read and written in device memory
@@ -39,7 +39,7 @@ struct ExercisedSum {
   std::string reason;     ///< why there was no sum, or why NCCL was not used; else empty
   std::string failure;    ///< why the sum failed; empty if the result was right on every rank
   std::size_t bytes = 0;  ///< bytes of each summand
-  double seconds = 0;     ///< seconds on the slowest rank, the best of a few runs
+  double seconds = 0;     ///< time of the slowest rank in seconds, the best of a few runs
 };
 
 /// The outcome of `exercise`, the same on every rank.

@@ -13,8 +13,7 @@ namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
-/// A pool of host threads, which sleep between calls: waking a thread takes a tenth of the time of starting
-/// one.
+/// A pool of host threads that sleep between calls: waking a thread takes a tenth of the time of starting it.
 ///
 ///     HostTeam team(8);
 ///     std::vector<double> sums(8);
@@ -36,8 +35,9 @@ class TESSERA_EXPORT HostTeam {
 
   /// Calls `work(thread, block)` for each block of `range`, and waits for completion. The last block may be
   /// short. Blocks are scheduled dynamically, in order. The call does not wait for a thread that the system
-  /// did not run before the last block was taken. `thread` counts from 0, and no two calls with the same
-  /// `thread` run concurrently. If the system cannot start all threads, the started ones do all the work.
+  /// has not scheduled by the time the last block is taken. `thread` counts from 0, and no two calls with the
+  /// same `thread` run concurrently. If the system cannot start all threads, the started ones do all the
+  /// work.
   ///
   /// After an exception no further block is started; the exception of the earliest block is rethrown, the
   /// same for any number of threads. An exception of the progress callback is rethrown when all work has

@@ -44,7 +44,7 @@ struct Arrays;
 /// Which hardware a job may use.
 enum class Policy {
   automatic,  ///< GPUs if there are any, else the CPU
-  gpu,        ///< GPUs; throws Error(device_absent) without a GPU, and Error(job_fault) if a GPU fails
+  gpu,        ///< GPUs; throws Error(device_absent) without a GPU, and Error(job_fault) instead of a fallback
   cpu,        ///< the CPU, without looking for GPUs
 };
 
@@ -72,19 +72,19 @@ struct JobOptions {
   /// Under `Policy::gpu` a job never falls back: `cpu` acts as `error`, and so does `exclude` once no device
   /// is left.
   OnDeviceFailure on_device_failure = OnDeviceFailure::cpu;
-  /// For `OnDeviceFailure::exclude`: a promise that functions of `map` and `scatter` use only the units that
-  /// they are given, and no other data of their rank. If a rank then loses all of its devices, other ranks
-  /// compute its units.
+  /// For `OnDeviceFailure::exclude`: a promise that functions of `map` and `scatter` use only their
+  /// arguments, and no other data of their rank. If a rank then loses all of its devices, other ranks compute
+  /// its units.
   bool may_move_units = false;
   ScoreModel score_model = ScoreModel::throughput;
   /// For `ScoreModel::measured`: a sample of the application's work, run on the tile's device; returns the
   /// number of units done, at least 1. Called twice for each device, on the device's thread: once to warm up,
-  /// once timed; the tile's ranges are empty. The timed runs of all ranks start together, so that a shared
-  /// device is timed as shared. The fastest device of the job gets the score `measured_score_of_fastest`,
-  /// other devices a proportional score. If the function throws, fails the tile or returns less than 1 on any
-  /// rank, the job falls back to the CPU. If the function makes a collective call or calls pthread_exit,
-  /// every rank throws `Error(usage)`, as in a pass. The rank counts as alive however long the function
-  /// takes.
+  /// once timed. The ranges of the tile are empty. The timed runs of all ranks start together, so that a
+  /// shared device is timed as shared. The fastest device of the job gets the score
+  /// `measured_score_of_fastest`, other devices a proportional score. If the function throws, fails the tile
+  /// or returns less than 1, its device has failed: see `on_device_failure`. If the function makes a
+  /// collective call or calls pthread_exit, every rank throws `Error(usage)`, as in a pass. The rank counts
+  /// as alive however long the function takes.
   SharedFunction<std::int64_t(Tile&)> measure;
   /// Like `measure`, for simulated devices and for `hosts`: runs on the host, also with an empty range. Set
   /// it on every rank or on none. Without it simulated devices are scored by their specification
@@ -116,8 +116,8 @@ struct JobOptions {
   /// that share the device (`Tile::memory_budget_bytes`). The budget never exceeds the memory that is free
   /// when the job is constructed: leave room for allocations of the program and its libraries.
   double memory_fraction = 0.5;
-  /// Number of parts in progress at a time, 1 to 8, of a tile that exceeds the memory budget (`Tile`). Each
-  /// part has an equal share of the budget. With 2 or more, copies of one part overlap with the computation
+  /// Maximum number of concurrent parts, 1 to 8, of a tile that exceeds the memory budget (`Tile`). Each part
+  /// has an equal share of the budget. With 2 or more, copies of one part overlap with the computation
   /// of another.
   int parts_in_flight = 2;
   /// Number of threads of this rank for host functions; 0: chosen by `choose_threads`.
@@ -134,7 +134,7 @@ struct JobOptions {
   StopRequest* stop = nullptr;
 };
 
-/// The device function of a pass that runs only on hosts: see `host_only`.
+/// The type of `host_only`, which replaces the device function of a pass.
 struct HostOnly {
   /// Never called.
   void operator()(const Tile&, const auto&...) const noexcept {}
@@ -265,8 +265,9 @@ class TESSERA_EXPORT Job {
   /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. This
   /// function is not collective. Valid as long as the job.
   [[nodiscard]] DeviceCollectives collectives();
-  /// The buffer pools of `devices()`, by the same index: for statistics, and to empty them between phases. A
-  /// device function uses `Tile::buffers`. Still valid after a fallback, for leases not yet returned.
+  /// The buffer pools of `devices()`, by the same index: for statistics, and to empty the pools between
+  /// phases. A device function uses `Tile::buffers`. After a fallback the pools stay valid, so that leases
+  /// can be returned.
   [[nodiscard]] DeviceBufferPools& buffers();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const;
@@ -289,9 +290,9 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] std::vector<JobModule> compile(const ModuleSource& source);
 
   /// Partitions units `0 … units-1` over the job's devices, or over its hosts (like `plan_for_hosts`) if the
-  /// job never had a device. Equal arguments give equal plans for the lifetime of the job, also after a
-  /// fallback: data that was loaded by a plan need not move. Only the exclusion of a device changes later
-  /// plans. No communication; identical on every rank. See `Plan` for blocks and weights.
+  /// constructor found no device or fell back. Equal arguments give equal plans for the lifetime of the job,
+  /// also after a fallback: data that was loaded by a plan need not move. Only the exclusion of a device
+  /// changes later plans. No communication; identical on every rank. See `Plan` for blocks and weights.
   ///
   ///     const Plan plan = job.plan(n, {.block = 64, .weights = nonzeros_of_row});
   [[nodiscard]] Plan plan(std::int64_t units, const PlanOptions& options) const;
@@ -301,7 +302,7 @@ class TESSERA_EXPORT Job {
   /// *Collective.* Moves units between ranks, from one plan to another of the same units: `units` are this
   /// rank's units under plan `from`, and the result its units under plan `to`, in order. For host data of a
   /// trivially copyable type. Throws `Error(usage)`, on every rank, for plans of other jobs or units, and for
-  /// a wrong number of units on a rank. Cost: an allreduce, and an exchange of the units that change ranks.
+  /// a wrong number of units on a rank. Cost: a few small collectives, and an exchange of the units.
   template <detail::ContiguousUnits Units>
   [[nodiscard]] auto move(const Units& units, const Plan& from, const Plan& to) const {
     const std::span<const detail::UnitOf<const Units>> mine(units);
@@ -321,7 +322,7 @@ class TESSERA_EXPORT Job {
   /// This rank's part of `plan`.
   [[nodiscard]] Range local_range(const Plan& plan) const { return plan.range_of(comm().rank()); }
 
-  /// True if the next pass runs on the CPU: no device, policy `cpu`, or an earlier fallback.
+  /// True if the job computes on the CPU: it found no device, its policy is `cpu`, or it has fallen back.
   [[nodiscard]] bool on_host() const;
   /// The verdict of the last pass, the same on every rank; before the first pass, the outcome of the
   /// constructor. After an exception, `Verdict::ran` is `none`, and the verdict has the reason. An exception
@@ -397,13 +398,13 @@ class TESSERA_EXPORT Job {
 
   /// *Collective.* Like `map`, but in place: the functions overwrite `units`, a contiguous range whose
   /// elements are not const: `on_device(Tile&, std::span<Unit>)`, `on_host(const HostTile&,
-  /// std::span<Unit>)`. A pass on devices keeps a copy of the units, and restores it before it falls back or
-  /// throws. A pass on the host that throws leaves `units` partly overwritten.
+  /// std::span<Unit>)`. A pass on devices keeps a copy of the units, and restores `units` before it
+  /// falls back or throws. A pass on the host that throws leaves `units` partly overwritten.
   template <detail::ContiguousUnits Units, class DeviceFn, class HostFn>
   void scatter(const Plan& plan, Units&& units, DeviceFn&& on_device, HostFn&& on_host,
                std::int64_t device_bytes_per_unit = 0) {
     using Unit = detail::UnitOf<Units>;
-    // Forwarded, so that a call with a temporary vector does not compile: the span would dangle.
+    // Forwards `units`, so that a call with a temporary vector, whose span would dangle, does not compile.
     const std::span<Unit> mine(std::forward<Units>(units));
     constexpr bool on_hosts_alone = detail::is_host_only<DeviceFn>;
     static const Call call = call_of<void, Unit>("scatter");
@@ -454,10 +455,11 @@ class TESSERA_EXPORT Job {
   /// same `plan.block()`. `on_device` adds one vector to `sum` for each block of `tile.range()`, in any
   /// order; the range consists of whole blocks. `on_host` adds the vector of the single block `tile.range` to
   /// `partial`, which starts as zeros. A tile is processed in parts as in `map`; no two concurrent calls have
-  /// the same `sum`. Blocks until the sum is known. Memory: 40 `width` bytes for each host thread, or for
-  /// each part of a tile that is computed at a time; in a pass on hosts with a `width` of
-  /// `ReproducibleSum::shared_width` or more, 40 `width` bytes for all threads and 8 `width` for each. Throws
-  /// `Error(usage)`, before any work, for a plan of more than 2^30 blocks (`ReproducibleSum`).
+  /// the same `sum`. Blocks until the sum is known. Memory: 40 `width` bytes for each part of a tile that is
+  /// computed at a time, or 48 `width` for each host thread; in a pass that starts on hosts, with a `width`
+  /// of `ReproducibleSum::shared_width` or more, 40 `width` for all threads together and 8 `width` for each.
+  /// The sum over ranks takes another 36 `width` bytes. Throws `Error(usage)`, before any work, for a plan of
+  /// more than 2^30 blocks (`ReproducibleSum`).
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,
@@ -542,7 +544,7 @@ class TESSERA_EXPORT Job {
     else
       return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
   }
-  /// The `Call` of a `reduce` without arrays and reducer, which has no element types.
+  /// The `Call` of a `reduce` that has neither arrays nor a reducer, and thus no element types.
   [[nodiscard]] static const Call& plain_call();
   /// The steps of a pass. Code that can throw on a single rank runs inside these functions: the failure then
   /// reaches the vote, and other ranks do not wait there for ever.
@@ -557,18 +559,17 @@ class TESSERA_EXPORT Job {
     FunctionRef<void()> prepare;                 ///< runs before any work
     FunctionRef<void(Tile&)> on_device;          ///< computes a part of a tile
     FunctionRef<void(const HostTile&)> on_host;  ///< computes whole blocks of units on a host
-    FunctionRef<void()> restore;                 ///< undoes the writes of device functions
+    FunctionRef<void()> restore;                 ///< restores the input after device functions have failed
     FunctionRef<void()> finish{};                ///< runs after the work, before the vote; may be empty
-    /// Whether the data of the pass can be moved to the ranks of another plan, and back. The same on every
-    /// rank.
+    /// Whether the data of the pass can move to the ranks of another plan, and back: equal on every rank.
     bool can_move = false;
-    /// *Collective.* Moves the data to the ranks of `other`, before the work.
+    /// *Collective.* Moves the data from the ranks of the pass's plan to those of `other`, before the work.
     FunctionRef<void(const Plan& other)> bring{};
-    /// *Collective.* Moves the results back from the ranks of `other`, after the vote.
+    /// *Collective.* Moves the results from the ranks of `other` back, after the vote.
     FunctionRef<void(const Plan& other)> take_back{};
     std::span<const detail::ArrayAccess> arrays{};
   };
-  /// The common plan of `arrays`, of which there must be one or more.
+  /// The common plan of `arrays`, which must not be empty.
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
@@ -625,12 +626,12 @@ class TESSERA_EXPORT Job {
   /// On entry `result` is the identity; it is unchanged if there are no blocks.
   void combine_blocks(const Plan& plan, const detail::BlockReduction& reduction, const Call& call,
                       std::span<const detail::ArrayAccess> arrays, void* result);
-  /// Replaces std::copy, whose header takes long to compile.
+  /// Copies `by` to `units`. Used instead of std::copy, whose header takes long to compile.
   template <class Unit>
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// Advises the system to use huge pages for memory that was not written to yet.
+  /// Advises the system to use huge pages for `memory`, which must not have been written yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

@@ -16,10 +16,10 @@ namespace TESSERA_NAMESPACE {
 /// - `Value`, trivially copyable and aligned to 16 bytes or less: the combined value of consecutive units,
 /// - `identity()`, the neutral element, which is also the result for a plan without units, and
 /// - `combine(left, right)`, the combined value of the units of `left` and the units of `right`, which follow
-///   them. It must be associative, at least up to rounding; it need not be commutative. Several threads call
-///   it.
+///   the units of `left`. `combine` must be associative, at least up to rounding; it need not be commutative.
+///   Several threads call it.
 ///
-/// It must be the same on every rank. Example of an application's reducer:
+/// The reducer must be the same on every rank. Example of an application's reducer:
 ///
 ///     struct Product {                      // 2 x 2 matrices
 ///       using Value = Matrix;
@@ -93,7 +93,7 @@ template <class T>
 struct Located {
   T value;
   std::int64_t at;
-  /// The position of a value without units, such as the identity.
+  /// The position if there are no units, as in the identity.
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 };
 

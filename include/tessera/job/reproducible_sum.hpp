@@ -51,7 +51,7 @@ class TESSERA_EXPORT ReproducibleSum {
   /// Adds one vector of `width()` doubles. Throws `Error(usage)` for another size. Cost: some nanoseconds per
   /// element.
   void add(std::span<const double> summand);
-  /// Like `add`, and sets `summand` to zeros. Cost: less if many elements are zero already.
+  /// Like `add`, and sets `summand` to zeros. Costs less than `add` if many elements are zero.
   void take(std::span<double> summand);
 
   /// Adds the summands of `other`. Throws `Error(usage)` for another width.
@@ -67,7 +67,7 @@ class TESSERA_EXPORT ReproducibleSum {
   void prepare_allreduce();
   /// *Collective.* Replaces the sum, on every rank, by the sum over all ranks. The width must be the same.
   /// Throws `Error(usage)` on every rank if the ranks have added more than 2^30 vectors together. Cost: 36
-  /// bytes an element on the network; nothing, and no buffers, on one rank.
+  /// bytes per element on the network; on one rank nothing, and no buffers.
   void allreduce(const mpi::Communicator& comm);
 
   /// The sums, each rounded once, to nearest even.

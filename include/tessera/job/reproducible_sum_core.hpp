@@ -72,8 +72,8 @@ struct SumSlices {
           with_sign(rest & 0xffffffff)};
 }
 
-/// Makes `top` the highest position of `sum`, unless it is higher already. Values keep their positions, and
-/// those below the lowest bin are dropped.
+/// Raises the highest position of `sum` to `top`, unless it is `top` or higher. Bins keep their positions;
+/// those that fall below the lowest position are dropped.
 constexpr void raise_to(SumElement& sum, std::int32_t top) {
   for (std::int32_t step = top - sum.top < sum_bin_count ? top - sum.top : sum_bin_count; step > 0; --step) {
     for (int i = sum_bin_count - 1; i > 0; --i) sum.bins[i] = sum.bins[i - 1];

@@ -71,17 +71,17 @@ class TESSERA_EXPORT StopRequest {
   /// Requests a stop on this rank, as a signal does. `cause` is for messages: "the disk is nearly full".
   void request(std::string cause);
 
-  /// True once a stop was requested on this rank, or `poll` has received another rank's notification. May
-  /// differ between ranks until `agree` or a vote. Does not block. Cost: reading the clock.
+  /// True once a stop was requested on this rank, or `poll` has received another rank's notification. Ranks
+  /// may return different values until `agree` or a vote. Does not block. Cost: reading the clock.
   [[nodiscard]] bool requested() const noexcept;
 
-  /// Notifies the other ranks of a request on this one, and receives their notifications. Passes of a job
+  /// Notifies the other ranks of a request on this rank, and receives their notifications. Passes of a job
   /// call `poll`; long work on the thread that calls MPI should call it about ten times a second. Does not
   /// block. Cost: below a microsecond; once, an empty message to each rank.
   void poll();
 
-  /// *Collective.* True on every rank if a stop was requested on any; `agreed` is true from then on. Cost: an
-  /// allreduce.
+  /// *Collective.* Returns true on every rank if a stop was requested on any; `agreed` is then true as well.
+  /// Cost: an allreduce.
   [[nodiscard]] bool agree();
   /// True once all ranks have agreed to stop. The same on every rank.
   [[nodiscard]] bool agreed() const noexcept;

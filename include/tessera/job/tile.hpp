@@ -45,8 +45,9 @@ class TESSERA_EXPORT Tile {
   /// itself wait for its work on other streams.
   [[nodiscard]] StreamView stream() const noexcept { return stream_; }
 
-  /// Device memory that this call may use: `InventoryDevice::memory_budget_bytes`, divided among the ranks
-  /// that share the device, and among the parts that are computed at a time. Size large allocations by it.
+  /// Device memory that this call may use: this rank's share of the device's budget
+  /// (`InventoryDevice::memory_budget_bytes`), divided by the number of parts that are computed at a time.
+  /// Limit large allocations to this size.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept { return memory_.budget_bytes; }
   /// Device memory that may outlive the call: store its leases by `device_index()`.
   [[nodiscard]] BufferPool& buffers() const noexcept { return *memory_.buffers; }
@@ -57,14 +58,14 @@ class TESSERA_EXPORT Tile {
 
   /// True once a stop of the job was requested (`JobOptions::stop`). A long-running function may check this
   /// between launches, and return early or throw. Once `stopping` has returned true, the part counts as
-  /// incomplete, even if the function finishes it: call it only at points where the function can return.
+  /// incomplete, even if the function finishes it: call `stopping` only where the function can return.
   /// Cost: reading the clock.
   [[nodiscard]] bool stopping() const noexcept;
   /// True if `stopping` has returned true.
   [[nodiscard]] bool told_to_stop() const noexcept { return told_to_stop_; }
 
-  /// Fails the tile, as an exception does: the whole job falls back to the CPU. The function should return
-  /// soon after. The first reason is kept.
+  /// Fails the tile, as an exception does: the job reacts by `JobOptions::on_device_failure`. The function
+  /// should return soon after. The reason of the first call is kept.
   void fail(std::string reason) {
     if (!failed_) reason_ = std::move(reason);
     failed_ = true;
@@ -110,13 +111,13 @@ class TESSERA_EXPORT Tile {
 /// of one call.
 ///
 /// No two calls with the same `thread` run concurrently, so `thread` can index scratch space. Allocate it for
-/// `threads`, not for `Job::threads()`: in a pass on devices, each simulated device has one thread, numbered
-/// as the device, or one thread per lane if tiles may be computed in parts. Threads of the host's tile
+/// `threads`, not for `Job::threads()`: in a pass on devices, each simulated device has one thread, with the
+/// number of the device, or one thread per lane if tiles may be computed in parts. Threads of the host's tile
 /// (`JobOptions::hosts`) are numbered after those of the rank's GPUs.
 struct HostTile {
   Range range;      ///< the units that this call computes
   int thread = 0;   ///< 0 to threads - 1
-  int threads = 1;  ///< constant in a pass, and in its fallback
+  int threads = 1;  ///< the same in all calls of a pass, and in all calls of its fallback
   int device = -1;  ///< the tile's device, by index among the rank's devices; -1 in a pass on hosts
   int lane = 0;     ///< see `Tile::lane`
 };

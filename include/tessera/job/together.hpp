@@ -19,8 +19,8 @@ namespace TESSERA_NAMESPACE {
 ///
 /// The error has the code of the `Error` that was thrown, or `job_fault` for any other exception; its message
 /// has the rank, its node, `purpose` and the reason. `purpose` is the same on every rank; messages about
-/// waiting ranks name it too: "rank 1 waits in an allreduce, in the reading of the input". Changes by `work`
-/// on ranks where it did not fail remain. `work` may make a collective call only if every rank reaches the
+/// waiting ranks name it too: "rank 1 waits in an allreduce, in the reading of the input". On ranks where
+/// `work` did not fail, its changes remain. `work` may make a collective call only if every rank reaches the
 /// call, even if another rank fails.
 ///
 /// Throws `Error(usage)`, like any collective, if it is called on another thread than the one that made

@@ -21,14 +21,15 @@ struct Verdict {
     none,      ///< the pass ended with an exception: there is no result
   };
 
-  /// The failure of a device. Of several failures: the first tile in plan order of the lowest rank that
-  /// failed. The stages are
+  /// The failure of a device. If several devices fail, that of the lowest rank, and of this rank's first tile
+  /// in plan order. The stages are
   /// - probe: the rank could not enumerate its devices (`uuid` is empty);
   /// - claim: the process cannot access a claimed device;
   /// - score: the timed run failed on the device (`ScoreModel::measured`);
   /// - bind: the device could not be opened or made current, or its thread could not be bound to cores near
   ///   it;
-  /// - allocate: a block does not fit the device's memory;
+  /// - allocate: device memory cannot be allocated, or a block exceeds the memory budget;
+  /// - copy: an array could not be copied to or from the device;
   /// - tile: the device function threw, called `Tile::fail`, or its work on the stream failed.
   struct Failure {
     int rank = 0;
@@ -41,11 +42,11 @@ struct Verdict {
 
   Ran ran = Ran::host;
   int devices = 0;         ///< number of GPUs that computed, by UUID; 0 unless `ran` is `devices`
-  int shares = 0;          ///< if ranks share GPUs: number of pairs of rank and GPU that computed; else 0
+  int shares = 0;          ///< number of (rank, GPU) pairs that computed, if ranks share GPUs; else 0
   int hosts = 0;           ///< number of ranks whose CPUs computed a tile (`JobOptions::hosts`)
   bool simulated = false;  ///< whether the devices were simulated
   /// If `ran` is `devices`: the failures of the devices that were excluded (`OnDeviceFailure::exclude`) in
-  /// this pass and earlier ones, in the order of time; failures in one attempt are ordered by rank and tile.
+  /// this pass and earlier ones, oldest first; failures of one attempt are ordered by rank and tile.
   std::vector<Failure> excluded;
   std::string absence;  ///< why no device was used, if `ran` is `host`
   Failure failure;      ///< meaningful if `ran` is `fallback`

@@ -22,12 +22,12 @@ namespace TESSERA_NAMESPACE::mpi {
 ///
 /// If all ranks failed, each rethrows its own exception. Discard everything that `work` has changed,
 /// including the job; the ranks can then construct another job. A rank that never arrives, because it is dead
-/// or stopped, ends the job as usual, and so does a rank that fails inside of an MPI call, or while others
-/// wait for it in a collective over some of the ranks or on devices. Calls may be nested: the outermost call
-/// reports the failure.
+/// or stopped, ends the job as usual, and so does a rank that fails inside an MPI call, or while other ranks
+/// wait for it in a collective over a subset of the ranks or over devices. Calls may be nested: the outermost
+/// call reports the failure.
 ///
-/// Cost: a duplicate communicator, and during `work` an allreduce of 4 bytes before each collective call.
-/// None with a serial communicator or a single rank.
+/// Cost: a duplicate communicator, and during `work` an allreduce of 4 bytes before each collective call over
+/// all ranks of `comm`. No cost with a serial communicator or a single rank.
 TESSERA_EXPORT void fail_together(const Communicator& comm, FunctionRef<void()> work);
 
 }  // namespace TESSERA_NAMESPACE::mpi

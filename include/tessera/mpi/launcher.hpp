@@ -6,8 +6,8 @@
 namespace TESSERA_NAMESPACE::mpi {
 
 /// The rank of this process according to the environment variables of its launcher, also before MPI_Init; -1
-/// without a launcher, or if the variables do not contain the rank. A program of many ranks can thus answer
-/// `--version` once, without MPI:
+/// without a launcher, or if no variable has the rank. A program of many ranks can thus print its version
+/// only once, without MPI:
 ///
 ///     if (tessera::mpi::launched_rank() <= 0) std::puts("squares 1.0");
 ///

@@ -65,14 +65,14 @@ enum class Runtime {
 ///
 /// The job also ends if a rank returns from `main`, or calls `std::exit`, `std::quick_exit` or MPI_Finalize,
 /// too early, and if the ranks end after different numbers of collective calls on a communicator. These
-/// checks also work without a session (<tessera/mpi/exit_guard.hpp>). If all ranks leave by the same
+/// checks also work without a session (<tessera/mpi/exit_guard.hpp>). If all ranks leave by an
 /// exception, or all by `std::exit`, MPI is finalised. Ranks that are in MPI calls of the application, or
 /// compute outside of passes, do not reply: without a timeout, a rank that left by an exception waits a
 /// minute for them; a rank that left otherwise prints after a minute whom it waits for, and waits another
 /// half hour. Then the job ends, with their names. An uncaught exception, `std::terminate`, and `std::exit`
 /// on another thread or inside a collective end the job at once with such a line. A terminate handler that
 /// the application has set before the session is called after the line is printed. A terminate handler that
-/// it sets during the session replaces the session's handler, and may call it.
+/// the application sets during the session replaces the session's handler, and may call the latter.
 ///
 /// A forked child is not part of the job: its end does not affect the ranks, even if it destroys its copy of
 /// the session or of a job, and collective calls in it throw `Error(usage)`.

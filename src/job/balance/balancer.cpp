@@ -56,7 +56,7 @@ struct Balancer::State {
   bool on_devices = false;         ///< whether `shortest` has times of devices
   bool said = false;               ///< whether `say_coarse` was called
 
-  /// Returns the old plan.
+  /// Makes `other` the plan; returns the old plan.
   Plan replace(Plan other) {
     std::swap(plan, other);
     schedule.begin_next();
@@ -66,7 +66,7 @@ struct Balancer::State {
 
   [[nodiscard]] Speeds speeds() const { return speeds_of(job.inventory, on_devices, job.threads_of_ranks); }
 
-  /// Records the times of an iteration. True if a better plan is to be sought; false if there was no pass.
+  /// Records the times of an iteration. True if a better plan is to be sought. False if no pass was measured.
   bool take_iteration() {
     if (std::exchange(times->passes, 0) == 0) return false;
     if (std::exchange(on_devices, times->on_devices) != times->on_devices) {

@@ -11,10 +11,10 @@ namespace TESSERA_NAMESPACE {
 
 /// Decides, equally on every rank, when a balancer looks for a better plan, and which gain justifies it.
 ///
-/// A balancer compares its plan with a better one after every `BalancerOptions::iterations` iterations. A new
-/// plan is compared after each earlier iteration too (the first plan from its second iteration on), until a
-/// comparison after `iterations` keeps it: speeds are unknown then, gains are large, and waiting costs more
-/// than noise.
+/// A balancer compares its plan with a better one after every `BalancerOptions::iterations` iterations. Until
+/// such a comparison has kept the plan, the balancer also compares after each iteration in between (for the
+/// first plan, from its second iteration on): while speeds are unknown, gains are large, and waiting costs
+/// more than noise.
 class ReplanSchedule {
  public:
   /// Arguments as in `BalancerOptions`.
@@ -36,7 +36,7 @@ class ReplanSchedule {
   [[nodiscard]] int measured() const { return measured_; }
 
   [[nodiscard]] bool replaces(const BalancedPlan& better) {
-    // Times of a single iteration are noisy. A small gain suffices if the new plan cannot be worse.
+    // Times of a single iteration are noisy: a new plan then needs more gain, and less if it cannot be worse.
     const double weight = measured_ < std::min(iterations_, 2) ? 3 : better.certain ? 1 : 1.5;
     const bool replaces = better.gain > 1 && better.gain >= 1 + weight * (gain_ - 1);
     if (is_full()) {
@@ -51,7 +51,7 @@ class ReplanSchedule {
 
   int iterations_;
   double gain_;
-  int measured_ = 0;  ///< iterations since the last change of plan or `is_full`
+  int measured_ = 0;  ///< iterations since the last change of plan or full measurement
   bool settled_ = false;
   bool first_ = true;
 };

@@ -16,20 +16,21 @@ constexpr double least_seconds = 1e-9;
 
 constexpr std::size_t most_plans = 8;
 
-/// Larger ratios of two times are not noise.
+/// A ratio of two times above this value is not noise.
 constexpr double noisy = 1.03;
 
-/// Times count as a repetition, and are ignored, unless a device's share changes by this factor.
+/// Times of the last plan are ignored as a repetition unless a device's share of the work changes by this
+/// factor.
 constexpr double repeated = 1.01;
 
-/// The work counts as changed if a device's share under the same plan changes by this factor.
+/// The work of units counts as changed if a device's share under the same plan changes by this factor.
 constexpr double changed = 1.25;
 
 double longest(std::span<const double> seconds) {
   return std::max(*std::ranges::max_element(seconds), least_seconds);
 }
 
-/// The longest time divided by the mean, which includes devices without a part.
+/// The longest time divided by the mean over all devices, including devices without a part.
 double imbalance_of(std::span<const double> seconds, const Speeds& speeds) {
   const auto devices = std::ranges::count_if(speeds.declared(), [](double speed) { return speed > 0; });
   const double sum = std::max(std::reduce(seconds.begin(), seconds.end()), least_seconds);
@@ -118,8 +119,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// An upper bound of the work of `units`: each costs as much as the most expensive unit within a distance of
-/// `units.size()`.
+/// An upper bound of the work of `units`: each unit counts as much as the most expensive unit within a
+/// distance of `units.size()`.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};

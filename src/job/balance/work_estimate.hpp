@@ -22,7 +22,7 @@ struct Speeds {
   std::vector<std::int64_t> rank_offsets;  ///< see `Plan::over_devices`
   std::vector<int> threads;                ///< host threads of each rank
 
-  /// Speeds of all devices or hosts; all 1 if all scores are 0.
+  /// Speeds of all devices (all 1 if all scores are 0) or of all hosts.
   [[nodiscard]] std::vector<double> declared() const;
 };
 
@@ -40,8 +40,9 @@ struct PlanPart {
 /// A plan balanced by measured times, with its expected gain.
 struct BalancedPlan {
   Plan plan;
-  /// Expected speedup: the ratio of the slowest device's time now to the slowest predicted time under `plan`.
-  /// Times are in seconds or relative to the mean of all devices, whichever ratio is larger.
+  /// Expected speedup: the longest time of a device now, divided by the longest predicted time under `plan`.
+  /// The larger of two ratios: of times in seconds, and of times relative to the mean of all devices. The
+  /// longest time now is taken both as measured and as predicted: the smaller speedup counts.
   double gain = 1;
   /// True if no part becomes slower than the slowest part now, even if each gained unit costs as much as the
   /// most expensive unit nearby.
@@ -58,7 +59,7 @@ struct CoarsePart {
 /// Estimates the work of units and the speeds of devices from times under several plans.
 class WorkEstimate {
  public:
-  /// With this many blocks in a part, one block is half a per cent, and rounding to blocks a quarter.
+  /// In a part of this many blocks, one block is 0.5 %, and the error of rounding to blocks at most 0.25 %.
   static constexpr std::int64_t enough_blocks = 200;
 
   /// A plan of `plan`'s units with equal predicted times on all devices. `seconds` are the times of
@@ -69,8 +70,8 @@ class WorkEstimate {
   /// estimates.
   [[nodiscard]] std::optional<Plan> plan_over(const Speeds& speeds, const Plan& plan) const;
 
-  /// The device with the fewest blocks if there are fewer than `enough_blocks` and the imbalance exceeds
-  /// `tolerated`.
+  /// The device with the fewest blocks, if these are fewer than `enough_blocks` and the imbalance exceeds
+  /// `tolerated`; else empty.
   [[nodiscard]] static std::optional<CoarsePart> coarse_part(const Plan& plan, const Speeds& speeds,
                                                              std::span<const double> seconds,
                                                              double tolerated);

@@ -11,15 +11,15 @@ namespace {
 // Standard deviations of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
 constexpr double noise = 0.02;        ///< of a measured time
 constexpr double spread = 2;          ///< of a device's factor
-constexpr double step_of_work = 0.1;  ///< Cauchy scale of the random walk over the length of a mean tile
+constexpr double step_of_work = 0.1;  ///< Cauchy scale of the random walk's step over a tile of mean length
 
 constexpr int most_steps = 30;
-constexpr double largest_step = 2;  ///< maximum change of a logarithm in a Gauss-Newton step
+constexpr double largest_step = 2;  ///< maximum change of an unknown (a logarithm) in a Gauss-Newton step
 constexpr double least_step = 1e-4;
 constexpr int most_multiplications = 200;  ///< of conjugate gradients, per Gauss-Newton step
 constexpr double residual_left = 1e-5;     ///< relative tolerance of conjugate gradients
 
-/// log(x) to 1e-9 for x > 0. The C library's log may have other last bits on other CPUs of the job.
+/// log(x) for x > 0, to 1e-9. The C library's log may differ in the last bits between CPUs of the job.
 double log_of(double x) {
   int exponent = 0;
   const double fraction = std::frexp(x, &exponent);  // in [0.5, 1)
@@ -36,8 +36,8 @@ double exp_of(double x) {
   return (even + x / 2) / (even - x / 2);
 }
 
-/// Knots: the first unit of each run, and the end of all units. The cuts of all plans are knots. Long runs
-/// are divided into runs that double in length away from a shorter neighbour.
+/// Knots: the first unit of each run, and the end of all units. The cuts of all plans are knots. With several
+/// plans, a long run is divided into runs whose length doubles with the distance from a shorter neighbour.
 std::vector<std::int64_t> knots_of(std::span<const MeasuredPlan> plans, std::int64_t block) {
   std::vector<std::int64_t> cuts{0};
   for (const MeasuredPlan& plan : plans)
@@ -108,7 +108,7 @@ class Fit {
   }
 
  private:
-  /// A row of the Jacobian: a part with the runs [first, end).
+  /// A row of the Jacobian: a measured part, which covers the runs [first, end).
   struct Row {
     std::size_t first;
     std::size_t end;
@@ -178,7 +178,7 @@ class Fit {
       changes[row.end] += value / row.sum;
     }
     double change = 0;
-    double tension = 0;  // derivative of the prior by the step before the run
+    double tension = 0;  // derivative of the prior with respect to the step before the run
     for (std::size_t run = 0; run < runs_; ++run) {
       change += changes[run];
       const double next = run + 1 < runs_ ? stiffness_[run] * (x[devices + run] - x[devices + run + 1]) : 0.0;
@@ -246,8 +246,8 @@ class Fit {
   Vector factors_;
   Vector each_;
   std::vector<Row> rows_;
-  Vector variances_;  ///< prior variance of the step after each run
-  Vector stiffness_;  ///< prior weight of the step after each run
+  Vector variances_;  ///< squared Cauchy scale of the step after each run
+  Vector stiffness_;  ///< prior weight of the step after each run, reweighted in each Gauss-Newton step
   Vector work_;
   Vector right_;
   Vector diagonal_;

@@ -17,10 +17,10 @@ struct MeasuredPart {
   double work = 0;  ///< seconds times declared speed; positive
 };
 
-/// In the order of the units, all of which the parts cover.
+/// The parts of one plan, in the order of their units. The parts cover all units.
 using MeasuredPlan = std::vector<MeasuredPart>;
 
-/// Consecutive units of equal work, in seconds times speed.
+/// Consecutive units of equal work: `each` is the work of one unit, in seconds times actual speed.
 struct WorkRun {
   Range units;
   double each = 0;
@@ -37,8 +37,8 @@ struct WorkModel {
 ///
 /// One plan identifies only the products: a slow device looks like expensive units. Blocks that change
 /// devices separate the two. The prior assumes that the work of neighbouring units differs little, except for
-/// a few jumps, and that factors vary by a power of ten. Differences under the first plan are therefore
-/// attributed to the devices; the second plan corrects that.
+/// a few jumps, and that factors vary by about a factor of ten. Differences under the first plan are
+/// therefore attributed to the devices; the second plan corrects that.
 ///
 /// Maximum a posteriori estimate: residuals of logarithms and logarithms of factors are normal; logarithms of
 /// `each` are a random walk with Cauchy steps. Iteratively reweighted Gauss-Newton method with conjugate

@@ -46,8 +46,7 @@ struct Checkpoint::State {
   std::optional<std::string> found;
   std::int64_t found_generation = 0;
   std::vector<std::string> remarks;
-  std::string refusal;  // why a file was refused that is not merely corrupt; the reason for the first such
-                        // file
+  std::string refusal;  // remark about the first file that is refused but not corrupt; empty: none
   bool keep_previous = true;
   bool is_saved = false;
   int saves = 0;

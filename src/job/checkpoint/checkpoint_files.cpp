@@ -27,7 +27,8 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Attempts to take a generation; each fails only if another start has taken the number.
+/// Maximum number of attempts to take a generation. An attempt fails only if another start takes a number
+/// that is at least as high.
 constexpr int max_tries = 1000;
 
 constexpr std::string_view previous_suffix = ".previous";
@@ -64,7 +65,7 @@ bool is_token(std::string_view text) {
 }
 
 /// Parses the content of a generation file; empty if no start has written it. Programs up to version 0.2
-/// wrote "HOST, process N TOKEN ".
+/// wrote two lines: "HOST, process N" and TOKEN.
 std::optional<Holder> holder_of(std::string_view text) {
   std::string_view separator = holder_separator;
   if (text.starts_with(holder_magic)) {
@@ -108,7 +109,7 @@ std::optional<Holder> holder_in(const std::string& path) {
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
   if (size >= 0) return holder_of({target.data(), static_cast<std::size_t>(size)});
   if (errno == ENOENT) return std::nullopt;
-  // EINVAL: a regular file, by an older program or on a file system without symbolic links.
+  // EINVAL: not a link, but a file of an older program or of a file system without symbolic links.
   if (errno != EINVAL) fail(path, "cannot be read");
   const auto text = beginning_of(path, max_holder_bytes);
   return text ? holder_of(*text) : std::nullopt;
@@ -340,7 +341,7 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
 void CheckpointFiles::put_in_place(bool keep_previous, int save) {
   const std::string aside = temporary_ + std::string(previous_suffix);
   if (keep_previous && may_replace_previous()) {
-    // A hard link keeps FILE in existence at any time. Without support for links, uses a rename.
+    // With a hard link, FILE exists at any time. On file systems without links, FILE is renamed.
     step();
     if (::link(path_.c_str(), aside.c_str()) == 0) {
       step();

@@ -23,10 +23,10 @@ namespace TESSERA_NAMESPACE {
 ///
 /// An older start cannot replace the state of a newer one. A save creates its temporary file, lists the
 /// folder, and renames only if its generation is the newest. A start creates its generation file, lists the
-/// folder, and removes all temporary files before it reads. Of a concurrent save and start, the one that
-/// lists later sees the other's file: the save finds the newer generation, or the start removes the temporary
-/// file. A rename that the network delays then fails, because its file is gone, or it takes effect before the
-/// newer start reads.
+/// folder, and removes all temporary files before it reads. If a save and a start run concurrently, the later
+/// listing shows the file of the other: the save finds the newer generation, or the start removes the
+/// temporary file. A rename that the network delays then fails, because its file is gone, or takes effect
+/// before the newer start reads.
 ///
 /// FILE belongs to this checkpoint by its name. Files with the other names are replaced or removed only if a
 /// checkpoint has verifiably written them:
@@ -86,9 +86,9 @@ class CheckpointFiles {
   [[nodiscard]] bool may_replace_previous() const;
   [[nodiscard]] std::string file_of(std::int64_t generation) const;
   void set_generation(std::int64_t generation);
-  /// Why this generation is no longer the newest; empty if it is.
+  /// Why this generation is no longer the newest; empty if it is still the newest.
   [[nodiscard]] std::string overrun() const;
-  /// False if a file of that name exists.
+  /// Creates the generation file. False if a file of this name exists.
   [[nodiscard]] bool create_own_file() const;
   void write_temporary(std::string_view bytes, int save) const;
   void put_in_place(bool keep_previous, int save);

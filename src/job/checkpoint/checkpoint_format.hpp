@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The highest valid generation: larger than any real one, far from overflow.
+/// The highest valid generation number: never reached in practice, and far from overflow.
 inline constexpr std::int64_t last_generation = 1'000'000'000'000;
 
 /// The content of a state file.
@@ -27,10 +27,10 @@ struct CheckpointRefusal {
     newer,    ///< has a newer format
   };
   Kind kind{};
-  std::string why;  ///< follows the file's name: "is torn"
+  std::string why;  ///< follows the file's name: "is damaged or incomplete"
 };
 
-/// Format: a line with the version, a line with a checksum (64-bit FNV-1a) of the version and the rest, then
+/// Format: a line with the version, a line with a checksum (64-bit FNV-1a) of all other bytes, then
 /// length-prefixed texts.
 [[nodiscard]] std::string pack_checkpoint(const StoredState& stored, const Fingerprint& fingerprint);
 

@@ -39,15 +39,15 @@ struct DeviceCollectives::State {
   template <class T>
   void check(std::span<T* const> arrays, std::size_t count) const;
   Path choose(Path wanted = Path::nccl);
-  /// Whether a sum uses host memory even if the path is NCCL.
+  /// Whether a sum of arrays of `bytes` uses host memory even if the path is NCCL.
   [[nodiscard]] bool is_short(std::size_t bytes) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
-  /// Why this rank cannot use NCCL; empty if it can. Not collective.
+  /// Why the devices of the job rule out NCCL; empty if they do not. The same on every rank. Not collective.
   [[nodiscard]] std::string why_not_nccl() const;
 
   std::optional<NcclPath> nccl_;
   std::int64_t calls_ = 0;
-  bool opened_ = false;  ///< whether the caller has chosen the path
+  bool opened_ = false;  ///< whether `open` has chosen the path, also for short sums
   bool closed_ = false;
 };
 

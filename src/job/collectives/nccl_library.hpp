@@ -18,8 +18,8 @@ using Id = std::array<std::byte, 128>;
 using Member = void*;
 enum class Type { float64, int64 };
 
-/// All members throw `Error(job_fault)` with the name of the call and NCCL's reason. `end_group` submits the
-/// `begin_…` operations, which are asynchronous until `is_ready`. Not thread-safe.
+/// Members that are not noexcept throw `Error(job_fault)` with the name of the call and NCCL's reason.
+/// `end_group` submits the `begin_…` operations of the group asynchronously: see `is_ready`. Not thread-safe.
 class Library {
  public:
   virtual ~Library() = default;
@@ -30,14 +30,15 @@ class Library {
 
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
-  /// Joins the current device as member `number` of `size`. `out` must not move until it is ready.
+  /// Joins the current device as member `number` of `size`. `out` must not move until `is_ready`.
   virtual void begin_joining(Member& out, const Id& id, int size, int number) = 0;
   /// In-place sum over all members.
   virtual void begin_sum(Member member, void* array, std::size_t count, Type type, StreamView stream) = 0;
   virtual void begin_broadcast(Member member, void* array, std::size_t bytes, int root,
                                StreamView stream) = 0;
 
-  /// Whether the device has joined, or the operation is on its stream.
+  /// Whether the last submitted operation is complete on the host: the device has joined, or its stream has
+  /// the operation.
   [[nodiscard]] virtual bool is_ready(Member member) = 0;
   /// Leaves the communicator, even during an operation, without waiting for other members. `member` may be
   /// null.

@@ -18,7 +18,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The job's members that its device collectives use. The job owns them, and outlives the collectives.
+/// The parts of a job that its device collectives use. The job owns them, and outlives the collectives.
 struct CollectiveParts {
   const mpi::Communicator* comm = nullptr;
   const Inventory* inventory = nullptr;
@@ -78,9 +78,8 @@ class NcclPath {
   const CollectiveParts& parts_;
   BallotBox& ballots_;
   Alarm alarm_;
-  std::unique_ptr<nccl::Library> library_;  // null on a rank without a member
-  std::vector<nccl::Member> members_;       // handle of each claimed device; null for devices that were left
-                                            // out
+  std::unique_ptr<nccl::Library> library_;  // null on a rank without a remaining device or without NCCL
+  std::vector<nccl::Member> members_;       // by claimed device; null if excluded, and after `leave`
   std::string reason_;
 };
 

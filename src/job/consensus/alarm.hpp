@@ -7,8 +7,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Notifies other ranks of a failure or stop request, so that they do not wait for a timeout. Messages are
-/// empty and asynchronous.
+/// Notifies other ranks of a failure or stop request, so that they need not wait for a timeout. Sends empty
+/// messages, and does not block.
 class Alarm {
  public:
   /// *Collective.*

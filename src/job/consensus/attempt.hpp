@@ -24,11 +24,11 @@ inline constexpr const char* thread_was_ended =
     "a function of the program ended its thread (pthread_exit or cancellation): let the function return or "
     "throw";
 
-/// The first failure of this rank in a pass, for the vote. Recording does not throw, so that the rank always
-/// reaches the vote.
+/// This rank's outcome of a pass, for the vote: the first failure, or a later fatal one. Recording a failure
+/// does not throw, so that the rank always reaches the vote.
 class Attempt {
  public:
-  /// Runs `work` unless a failure was recorded. Records an exception as fatal.
+  /// Runs `work` unless a failure or a stop was recorded. Records an exception as fatal.
   template <class Work>
   void run(Work&& work) {
     if (!ok()) return;
@@ -40,7 +40,7 @@ class Attempt {
   }
 
   void fatal(std::exception_ptr thrown) noexcept;
-  /// The vote gets the first recorded failure.
+  /// The vote gets this failure only if no failure was recorded before.
   void device_failed(Verdict::Failure failure) noexcept;
   void cut_short() noexcept {
     if (ok()) ballot_.outcome = Outcome::stopped;

@@ -60,7 +60,7 @@ struct Chain {
   int used = 0;
   std::atomic<bool> is_caught = false;
 
-  /// The level of a handler that replaced level `before`; a new level for an unknown handler.
+  /// Returns the level of handler `found`, which replaced level `before`; adds a level for a new handler.
   [[nodiscard]] int add(const Action& found, int before) noexcept {
     int level = 0;
     while (level < used && !at(level).calls(found)) ++level;

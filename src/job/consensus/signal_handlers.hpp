@@ -12,8 +12,8 @@ namespace TESSERA_NAMESPACE {
 /// Catches signals during its lifetime: sets a flag, and calls the application's handler. Only one object can
 /// exist at a time, because handlers are process-wide.
 ///
-/// If the application replaces our handler, `reinstall` chains the new one. The new handler may call ours,
-/// which it replaced, even after this object is destroyed.
+/// If the application replaces our handler, `reinstall` chains the new handler: ours calls it. The new
+/// handler may also call ours, even after this object is destroyed.
 class SignalHandlers {
  public:
   /// Throws `Error(usage)` for a signal that cannot be caught, or if another object catches signals.
@@ -23,10 +23,10 @@ class SignalHandlers {
   SignalHandlers(const SignalHandlers&) = delete;
   SignalHandlers& operator=(const SignalHandlers&) = delete;
 
-  /// 0: none.
+  /// The first signal that was caught; 0: none.
   [[nodiscard]] int caught() const noexcept;
 
-  /// Reinstalls our handlers if the application has replaced them, and prints one message per signal. Cost: a
+  /// Reinstalls our handlers that the application has replaced, and reports this once per signal. Cost: a
   /// system call per signal.
   void reinstall(int rank);
 

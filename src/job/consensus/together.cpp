@@ -36,7 +36,7 @@ Report report_of(const std::exception_ptr& thrown) {
   }
 }
 
-/// Only the reason if memory is short.
+/// The message of the `Error` on all ranks; only the reason if memory is short.
 std::string message_of(Report report, const mpi::Communicator& comm, const std::string& purpose) {
   try {
     if (!purpose.empty())

@@ -34,8 +34,8 @@ struct Ballot {
 /// The votes of a job: all ranks agree on the most severe outcome and the lowest rank that has it.
 class BallotBox {
  public:
-  /// *Collective.* Votes have the timeout of `comm`. Ranks that wait in a vote poll `stop` (may be null), and
-  /// so forward stop requests.
+  /// *Collective.* Votes have the timeout of `comm`. Ranks that wait in a vote poll `stop`, unless it is
+  /// null, and so spread stop requests.
   explicit BallotBox(const mpi::Communicator& comm, StopRequest* stop = nullptr);
 
   /// *Collective.* Returns the same ballot on every rank. `signature` is a hash of everything that must be

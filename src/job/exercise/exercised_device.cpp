@@ -15,10 +15,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Much larger than a device's caches.
+/// Size of each array; larger than the caches of a GPU.
 constexpr std::int64_t bytes_on_device = std::int64_t{128} << 20;
 constexpr std::size_t numbers_on_host = 1024;
-/// A prime, so that no stride of the hardware repeats the same values.
+/// A prime, so that the values do not repeat at a power-of-two stride.
 constexpr std::size_t distinct_numbers = 1021;
 constexpr int rounds = 1024;
 constexpr double parameter = 1.9;

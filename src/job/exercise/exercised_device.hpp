@@ -17,7 +17,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The kernel iterates a chaotic map on distinct numbers, so that a single wrong bit changes the result.
+/// The kernel iterates a chaotic map on many starting values, so that a single wrong bit changes the result.
 [[nodiscard]] ModuleSource exercise_source();
 [[nodiscard]] std::vector<double> exercise_results();
 
@@ -40,18 +40,18 @@ class ExercisedDevice {
   [[nodiscard]] std::size_t count() const noexcept { return host_.size_bytes() / sizeof(double); }
   /// Sets element i of the array to (i + 1) * factor.
   void write_summand(std::uint64_t factor);
-  /// Throws unless element i of the first `count` is (i + 1) * factor.
+  /// Throws unless element i is (i + 1) * factor for all i below `count`.
   void check_sum(std::uint64_t factor, std::size_t count);
 
   [[nodiscard]] const DeviceExercise& found() const noexcept { return found_; }
 
  private:
-  /// Host-to-device, device-to-device and device-to-host copies, and the kernel.
+  /// Times host-to-device, device-to-device and device-to-host copies and the kernel; checks the results.
   void run(DeviceExercise& found);
-  /// Times the submitted work until it completes, and keeps the best rate.
+  /// Times the work that `submit` submits until it completes; keeps the best rate of `amount` per second.
   void time(ExerciseRate& rate, double amount, FunctionRef<void()> submit);
   void compute();
-  /// Throws unless element i of the first `count` on the host is `right(i)`.
+  /// Throws unless element i on the host is `right(i)` for all i below `count`.
   template <class T, class Right>
   void check(std::size_t count, const Right& right);
   template <class T>

@@ -10,9 +10,9 @@
 ///
 ///     TESSERA_FAULT="bind@rank1.device0, throw@rank*:pass2"
 ///
-/// Entries have the form `stage@rankR[.deviceD][:passN]`. R may be `*`; without a device or pass, an entry
-/// applies to all. D is an index among the rank's claimed devices (for probe, its visible devices); passes of
-/// a job are numbered from 1. A build without TESSERA_ENABLE_FAULTS ignores the variable.
+/// Entries have the form `stage@rankR[.deviceD][:passN]`. R may be `*`; an entry without a device or pass
+/// applies to all devices or passes. D is an index among the rank's claimed devices (for probe, its visible
+/// devices); passes of a job are numbered from 1. A build without TESSERA_ENABLE_FAULTS ignores the variable.
 namespace tessera::fault {
 
 enum class Stage {
@@ -22,7 +22,7 @@ enum class Stage {
   bind,       ///< a tile's thread cannot be bound
   allocate,   ///< a tile's memory cannot be allocated
   throwing,   ///< "throw": the tile function throws after it has written
-  lost,       ///< the data of arrays cannot be copied from the device
+  lost,       ///< a tile fails, and arrays cannot be copied from its device
   failing,    ///< "fail": the tile function calls `Tile::fail` after it has written
   nccl,       ///< the rank cannot open NCCL
   wrong,      ///< an exercise gets a wrong result

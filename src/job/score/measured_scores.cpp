@@ -60,7 +60,7 @@ class TimedRun {
  private:
   [[nodiscard]] bool runs() const { return !claimed_.info.simulated || options_.measure_on_host; }
 
-  /// By specification, multiplied by the number of sharers.
+  /// Time per unit by the specification, in arbitrary units, multiplied by the number of sharers.
   [[nodiscard]] double simulated_seconds() const {
     return claimed_.sharers / static_cast<double>(score(claimed_.info, ScoreModel::throughput));
   }

@@ -19,16 +19,16 @@ namespace TESSERA_NAMESPACE {
 /// Whether timed runs can compare the devices of a job.
 enum class Measurable {
   yes,
-  no,     ///< a rank has no work to time or another score model
+  no,     ///< a rank has no work to time, or a score model without timed runs
   mixed,  ///< some devices are timed, others simulated and scored by specification
 };
 /// *Collective.* Equal on every rank.
 [[nodiscard]] Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                     const JobOptions& options);
 
-/// *Collective.* Calls `warm_up`, then, unless it throws, `timed` on a thread per device of this rank. All
-/// threads of all ranks start `timed` at the same time, so that shared devices and buses are measured under
-/// contention. The calling thread runs the progress callback.
+/// *Collective.* For each device of this rank, on a thread of its own: calls `warm_up`, then `timed` unless
+/// `warm_up` has thrown. All threads of all ranks start `timed` at the same time, so that shared devices and
+/// buses are measured under contention. The calling thread runs the progress callback.
 [[nodiscard]] Thrown run_timed(const mpi::Communicator& comm, std::size_t devices,
                                FunctionRef<void(std::size_t)> warm_up, FunctionRef<void(std::size_t)> timed,
                                FunctionRef<void()> progress);

@@ -12,8 +12,8 @@
 namespace TESSERA_NAMESPACE {
 
 /// Combines the values of blocks in a binary tree that depends only on the job's number of blocks (see
-/// `Reducer`). A node of level k covers 2^k blocks from a multiple of 2^k on. Siblings are combined as soon
-/// as both exist, so contiguous blocks have at most two nodes per level.
+/// `Reducer`). A node of level k covers 2^k blocks, the first of which is a multiple of 2^k. Siblings are
+/// combined as soon as both exist, so contiguous blocks have at most two nodes per level.
 class BlockTree {
  public:
   /// Replaces `left` by the combination of `left` and `right`.

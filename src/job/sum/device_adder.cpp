@@ -21,9 +21,9 @@ namespace {
 
 /// Maximum tile width: a warp, for coalesced reads.
 constexpr std::int64_t most_columns = 32;
-/// Minimum per thread: with fewer summands, another thread block does not pay.
+/// Minimum number of summands per thread: with fewer, another thread block does not pay.
 constexpr std::int64_t least_summands = 4;
-/// Enough to saturate the memory bandwidth of any device.
+/// Maximum number of thread blocks: enough to saturate the memory bandwidth of any device.
 constexpr std::int64_t most_blocks = 1024;
 
 /// Host and device compilers must agree on the layout of structures that are copied as bytes.

@@ -50,7 +50,7 @@ ReproducibleSum::ReproducibleSum(std::size_t width) {
   elements_.resize(width);
 }
 
-/// Beyond 2^30 summands a bin could overflow.
+/// Adds `more` to the count of summands. Throws `Error(usage)` above 2^30, where a bin could overflow.
 void ReproducibleSum::count_in(std::int64_t more) {
   if (more < 0 || more > max_summands - count_)
     throw Error(ErrorCode::usage, "a reproducible sum takes at most 2^30 vectors, not " +

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE {
 /// Lets a thread wait for work of other threads.
 class Completion {
  public:
-  /// Call after making `is_done()` true.
+  /// Call after a change that makes `is_done()` true.
   void notify() {
     const std::lock_guard lock(mutex_);
     done_.notify_one();

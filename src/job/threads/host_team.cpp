@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Counts the working threads, and admits no more after all work is taken. A thread that the kernel schedules
-/// late finds the gate closed, so that nobody waits for it.
+/// Counts the working threads, and admits no further thread after all work is taken. A thread that the kernel
+/// schedules late finds the gate closed, so that no thread waits for it.
 class Gate {
  public:
   /// The gate must be closed and empty. `inside`: initial number of threads inside.
@@ -59,8 +59,8 @@ struct HostTeam::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  /// Calls `take_blocks(thread)` on at most `blocks` threads. A call returns only after all blocks are taken;
-  /// then no further thread starts, and `run` waits for the running ones.
+  /// Calls `take_blocks(thread)` on at most `blocks` threads. Such a call returns only after all blocks are
+  /// taken; then no further thread begins, and `run` waits for the threads that have begun.
   void run(std::int64_t blocks, FunctionRef<void(int)> take_blocks) {
     if (caller_works && (blocks == 1 || threads.empty())) return take_blocks(0);
     invited = start_first(static_cast<std::size_t>(

@@ -26,8 +26,8 @@ bool is_over_within(std::chrono::microseconds patience, const IsOver& is_over) {
 /// binding a thread (30 to 60 us).
 class ParkedThread {
  public:
-  /// Time for which a waiting thread yields before it sleeps. Waking it takes 5 to 50 us, more in a virtual
-  /// machine.
+  /// Time for which a waiting thread polls and yields before it sleeps. Waking a sleeping thread takes 5 to
+  /// 50 us, more in a virtual machine.
   static constexpr std::chrono::microseconds host_patience{20};  ///< short: computing threads need the cores
   static constexpr std::chrono::microseconds device_patience{2000};
 
@@ -49,7 +49,7 @@ class ParkedThread {
   void serve(std::chrono::microseconds patience);
 
   std::function<void()> work_;
-  /// On a separate cache line against false sharing: other threads poll their counters.
+  /// On a separate cache line, to avoid false sharing: each thread polls its own counter.
   alignas(64) std::atomic<std::uint32_t> calls_ = 0;
   std::atomic<bool> ending_ = false;
   std::jthread thread_;  // last, because the thread uses the members above

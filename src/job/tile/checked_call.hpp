@@ -32,8 +32,8 @@ class ApplicationScope {
 #endif
 };
 
-/// Calls a function of the application, in which collective calls are errors. Rethrows such an error if the
-/// function has ignored it, because C programs may ignore a status.
+/// Calls a function of the application, in which collective calls are errors. Throws such an error again if
+/// the function has ignored it, as C programs may ignore a status.
 template <class Function>
 void checked_call(Function&& function) {
   const int before = mpi::detail::wrong_calls();

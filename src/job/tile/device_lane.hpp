@@ -20,8 +20,8 @@ struct DeviceLane {
   std::optional<Arena> arena;
   std::optional<DeviceStaging> staging;  ///< pinned memory for copies of arrays
 
-  /// The argument of the next device function. The first call creates the lane's pools. The device must be
-  /// current.
+  /// The argument of the next call of a device function. Resets the arena; the first call creates the lane's
+  /// pools. The device must be current.
   [[nodiscard]] Tile make_tile(Range part, Range whole, int device, const DeviceContext& context,
                                BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
 };

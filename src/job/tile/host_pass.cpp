@@ -11,7 +11,7 @@ namespace {
 /// Enough to balance units of different cost, few enough that calls cost little.
 constexpr std::int64_t parts_per_thread = 16;
 
-/// A part takes about two seconds in a pass of ten minutes.
+/// So many that a part takes about two seconds in a pass of ten minutes.
 constexpr std::int64_t stoppable_parts_per_thread = 256;
 
 std::int64_t units_of_a_part(std::int64_t units, std::int64_t block, std::int64_t parts) {

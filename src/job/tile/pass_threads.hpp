@@ -14,7 +14,7 @@ struct PassThreads {
   int gpus = 0;
   int host = 0;  ///< 0: the host is not among the devices
 
-  /// One of `host_threads` per GPU if possible; the host's tile gets the rest, at least one.
+  /// Reserves one of `host_threads` for each GPU; the host's tile gets the other threads, at least one.
   [[nodiscard]] static PassThreads with_gpus(int gpus, int host_threads) {
     return {gpus, std::max(host_threads - gpus, 1)};
   }

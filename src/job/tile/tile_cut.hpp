@@ -13,8 +13,9 @@ struct TileCut {
   std::int64_t budget_bytes = 0;  ///< memory budget of one part
 };
 
-/// Cuts a tile into the fewest parts whose number is a multiple of the lanes. There are `most_lanes` lanes,
-/// or fewer if no block fits a lane's budget. A tile that fits is not cut.
+/// Cuts a tile into the fewest parts that fit the budget, rounded up to a multiple of the lanes as far as
+/// whole blocks allow. The number of lanes is `most_lanes`, or less if a block would not fit a lane's budget.
+/// A tile that fits is not cut.
 [[nodiscard]] TileCut cut_of_tile(std::int64_t units, std::int64_t block, std::int64_t bytes_per_unit,
                                   std::int64_t budget_bytes, int most_lanes) noexcept;
 

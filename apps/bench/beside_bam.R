@@ -39,7 +39,7 @@ simulated <- function(model) {
   list(data = d, formula = formula, family = family)
 }
 
-# gam fits several linear predictors, LS4 twelve times faster by "efs" than by its default optimizer.
+# Several linear predictors need gam; for LS4 the optimizer "efs" is twelve times faster than gam's default.
 peer_seconds <- function(of) {
   system.time(if (is.list(of$formula)) gam(of$formula, of$family, of$data, optimizer = "efs")
               else bam(of$formula, of$family, of$data, discrete = TRUE, nthreads = threads))[["elapsed"]]

@@ -31,8 +31,8 @@ void read_whole(Job& job, const std::string& path) {
   (void)table->read(workers, request, job.local_range(plan));
 }
 
-/// *Collective.* Reads tables, which are in the page cache, into frames. Measures throughput in MB per second
-/// and per CPU second, which other load affects less, and peak resident memory.
+/// *Collective.* Reads tables, which are in the page cache, into frames. Measures peak resident memory, and
+/// throughput in MB per second and per CPU second; other load affects the latter less.
 std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;

@@ -11,8 +11,8 @@ namespace tessera::bench {
 struct Measurement {
   std::string suite;
   std::string name;  ///< the case, e.g. "G4, 1000000 rows"
-  std::string what;  ///< the program or quantity: "tessera", "bam", "ratio", …
-  std::string unit;  ///< unit of the values: "s", "us", "MB", "MB/s" or "1"
+  std::string what;  ///< the program or quantity: "tessera", "tessera peak", "devices", …
+  std::string unit;  ///< unit of the values: "s", "MB", "MB/s" or "1"
   std::vector<double> values;
 
   [[nodiscard]] double minimum() const;
@@ -20,7 +20,8 @@ struct Measurement {
   [[nodiscard]] double maximum() const;
 };
 
-/// The hardware of the measurements: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
+/// The hardware of the measurements: "64 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 1 node, 4 ranks", with the
+/// number of hardware threads of this node.
 [[nodiscard]] std::string machine_of(const Inventory& inventory);
 
 /// Both formats name the machine and the commit.

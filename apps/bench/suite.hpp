@@ -19,16 +19,15 @@ class App;
 class Validator;
 }  // namespace CLI
 
-/// A suite measures one part of Tessera. To add one, write its file
-/// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt, this file and
-/// main.cpp.
+/// A suite measures one part of Tessera. To add a suite, write a file `NAME_suite.cpp` with a function
+/// `Suite NAME_suite()`; add the file to CMakeLists.txt, and the function to this file and to main.cpp.
 namespace tessera::bench {
 
 struct SuiteOptions {
   /// Measured runs of each case, after a warm-up, at least 1; empty: the suite's choice.
   std::optional<int> repeats;
   Policy policy = Policy::automatic;
-  int threads = 0;  ///< host threads of a rank; 0: as many as it may use
+  int threads = 0;  ///< host threads of a rank; 0: chosen by `choose_threads`
   std::chrono::milliseconds collective_timeout = JobOptions{}.collective_timeout;
 };
 

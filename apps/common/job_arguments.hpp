@@ -13,7 +13,7 @@
 
 namespace tessera::apps {
 
-/// Rounded up, so that only 0 becomes 0, which means no limit.
+/// Converts seconds to milliseconds, rounded up, so that only 0 s becomes 0 ms (no limit).
 [[nodiscard]] inline std::chrono::milliseconds from_seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * seconds)));
 }
@@ -31,7 +31,7 @@ struct CollectiveTimeout {
   [[nodiscard]] std::chrono::milliseconds value() const { return from_seconds(seconds); }
 };
 
-/// `--time-limit SECONDS`, and the signals that stop a command; the same command line resumes it.
+/// `--time-limit SECONDS`, and the signals that stop a command. The same command line resumes the command.
 struct TimeLimit {
   double seconds = 0;
 

@@ -16,8 +16,8 @@ namespace tessera::apps {
 /// The layout of --help, as in the manual page: an option's name and value, then its description, limits and
 /// default. Pass it to `CLI::App::formatter` before adding subcommands.
 ///
-///     --device auto|gpu|cpu       auto: GPUs if there are any; gpu: GPUs or an error; cpu (default auto)
-///     --threads INT               Host threads per rank; 0: all that it may use (0 to 4096, default 0)
+///     --collective-timeout FLOAT  Seconds after which … (0 to 1e+09, default 1800)
+///     --device auto|gpu|cpu       auto: GPUs, unless …; gpu: GPUs or an error; cpu (default auto)
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_layout();
 
 /// The footer of a program's help: its exit statuses, written "0 answer; 2 usage", and the environment

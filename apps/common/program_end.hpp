@@ -19,11 +19,11 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// The last line of a program on standard error, even if memory is exhausted, and its exit status.
+/// The end of a program: its last line on standard error, even if memory is exhausted, and its exit status.
 namespace tessera::apps {
 
 /// Reserves 1 MiB, which the first failed allocation releases for destructors and the final message. Later
-/// failures throw std::bad_alloc. To be called once, first in a program.
+/// failures throw std::bad_alloc. To be called once, at the start of a program.
 inline void keep_memory_in_reserve() noexcept {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   static std::atomic<void*> reserve = ::operator new(bytes, std::nothrow);

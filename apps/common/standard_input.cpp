@@ -46,7 +46,7 @@ void store(const std::string& path, const std::string& folder, const StopRequest
   }
 }
 
-/// Static, because messages may name the path after the file is removed.
+/// The path of the stored file. Static, because messages may name the path after the file is removed.
 std::string& stored_path() {
   static std::string path;
   return path;

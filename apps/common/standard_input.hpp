@@ -15,8 +15,8 @@ class StandardInput {
  public:
   /// *Collective.* If `path` is `-`, stores standard input in a file in `folder` (empty: the folder of
   /// scratch files) and sets `path` to the file's path. Throws the same `Error` on every rank: `usage` if
-  /// standard input is a terminal, `input` if the file cannot be stored or if another node does not see it,
-  /// `interrupted` by `stop`.
+  /// standard input is a terminal, `input` if the file cannot be stored or if another node does not see the
+  /// file, `interrupted` if `stop` requests a stop.
   StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder,
                 const StopRequest& stop);
   ~StandardInput();

@@ -6,8 +6,8 @@
 
 namespace tessera::apps {
 
-/// One line about a command line that `app` could not parse: the error, and the help to read. An unknown
-/// option is reported before a missing one, because a misspelt option causes both.
+/// One line about a command line that `app` could not parse: the error, and the command that prints the help.
+/// An unknown option is reported before a missing option, because a misspelt option causes both errors.
 ///
 ///     --forumla is not an option of tessera-fit fit (did you mean '--formula'?); see tessera-fit fit --help
 [[nodiscard]] std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault);

@@ -21,8 +21,8 @@ struct CompanionFiles {
 };
 
 /// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, also
-/// through links, or if a file's name may be that of a companion of the model or checkpoint. The files need
-/// not exist.
+/// through links, or if a file has the name of a possible companion of the model or checkpoint. The files
+/// need not exist.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
                          const CompanionFiles& beside = {});
 

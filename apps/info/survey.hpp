@@ -62,8 +62,8 @@ struct Survey {
 };
 
 /// *Collective.* Probe, claim, inventory and plan, without a job and without CUDA calls. Throws the same
-/// `Error` on every rank: `usage` for invalid environment variables, `device_absent` if the policy is `gpu`
-/// and there is no GPU.
+/// `Error` on every rank: `usage` or `job_fault` if a rank's probe fails, `device_absent` if the policy is
+/// `gpu` and there is no GPU.
 [[nodiscard]] Survey survey(const mpi::Communicator& comm, const Question& question);
 
 /// *Collective.* Exercises a job with the devices of a survey. Throws like `Job` and `exercise`.

@@ -19,15 +19,15 @@
 /// *plan* divides the units into *tiles*, one for each device. A *pass* (`tessera_map`, `tessera_scatter`,
 /// `tessera_reduce`, `tessera_update`) computes all units by two functions of the program: one computes a
 /// tile on its device, the other computes a *block* of consecutive units on a host thread. If a device fails,
-/// the job *falls back*: all ranks compute the pass again on the CPU.
+/// the job by default *falls back*: all ranks compute the pass again on the CPU (`tessera_device_failure`).
 ///
 /// The members of `tessera::Job` with the same names document the functions of this header
 /// (<tessera/job/job.hpp>), and `tessera::Array` documents arrays (<tessera/job/array.hpp>). Functions that
 /// return `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked;
-/// if one of them returns an error on any rank, it returns an error on every rank. Functions, except those of
-/// tiles and sums, must be called on the thread that called MPI_Init_thread. The program owns MPI: it calls
-/// MPI_Init_thread, with MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last
-/// one is closed.
+/// if one of them returns an error on any rank, it returns an error on every rank. Functions must be called
+/// on the thread that called MPI_Init_thread, except those of tiles and sums, and those that may be called on
+/// any thread. The program owns MPI: it calls MPI_Init_thread, with MPI_THREAD_FUNNELED or more, before the
+/// first job, and MPI_Finalize after the last job is closed.
 
 #include <tessera/mpi/abi.h>
 
@@ -122,7 +122,7 @@ typedef struct tessera_options {
   int32_t on_device_failure;          ///< a `tessera_device_failure`
   int32_t allow_sharing;              ///< not 0: several ranks may drive one GPU
   int32_t threads;                    ///< host threads of this rank; 0: chosen by the library
-  double collective_timeout_seconds;  ///< 0: none
+  double collective_timeout_seconds;  ///< timeout of the job's collectives; 0: none
   double memory_fraction;             ///< fraction of a device's memory that the job may use, above 0 and up
                                       ///< to 1 (since version 2)
   int32_t parts_in_flight;  ///< number of parts of a tile in progress at a time, 1 to 8 (since version 2)
@@ -149,7 +149,8 @@ TESSERA_API int tessera_job_open_fortran(MPI_Fint comm, const tessera_options* o
 TESSERA_API void tessera_job_close(tessera_job* job);
 /// 1 if the next pass runs on the CPU, else 0.
 TESSERA_API int32_t tessera_job_on_host(const tessera_job* job);
-/// One line that says where the last pass ran, and why; the same on every rank. Valid until the next call.
+/// One line that says where the last pass ran, and why; the same on every rank. Valid until this function is
+/// called again for `job`.
 TESSERA_API const char* tessera_job_verdict(tessera_job* job);
 
 /// The hardware that computed a pass: a `tessera::Verdict::Ran`.
@@ -171,7 +172,7 @@ typedef struct tessera_failure {
 /// A `tessera::Verdict`: the same on every rank. Later versions may append members.
 typedef struct tessera_verdict {
   int32_t ran;           ///< a `tessera_ran`
-  int32_t devices;       ///< number of GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
+  int32_t devices;       ///< number of different GPUs that computed; 0 unless `ran` is TESSERA_RAN_DEVICES
   int32_t hosts;         ///< number of ranks whose CPUs computed too (`tessera_options::hosts`)
   int32_t simulated;     ///< 1 if the devices were simulated, else 0
   int32_t busiest_rank;  ///< the rank with most units per host thread, if the CPU ran a plan for devices
@@ -195,8 +196,8 @@ typedef int (*tessera_work)(void* context);
 /// `work` fails.
 TESSERA_API int tessera_job_run_alive(tessera_job* job, tessera_work work, void* context);
 
-/// Partitions units over the devices of the job in blocks of `block`, 1 or more. No communication. The plan
-/// outlives the job.
+/// Partitions units over the devices of the job in blocks of `block` units, 1 or more. No communication. The
+/// plan may outlive the job.
 TESSERA_API int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan);
 /// Returns the work of a unit, 0 or more, the same on every rank: see `tessera::PlanOptions::weights`.
 typedef double (*tessera_weight)(int64_t unit, void* context);
@@ -231,7 +232,8 @@ TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
 TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
 /// 1 once a stop was requested, else 0: a long-running function should then return.
 TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
-/// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
+/// Fails the tile: the job then acts by `tessera_options::on_device_failure`; by default it falls back to the
+/// CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
 /// Functions of the program, for devices and for host threads. `context` is the argument of the caller;
@@ -259,10 +261,11 @@ typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* 
                                            void* context);
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
-/// Writes of devices are undone before a fallback to the host function. If `on_device` is null, which it must
-/// be on every rank or on none, the pass runs only on the hosts. A tile is cut into parts if its units, at
-/// `device_bytes_per_unit` each, exceed the device's memory budget. Two parts are then computed at a time, by
-/// calls of `on_device` on different threads and streams. If `device_bytes_per_unit` is 0, tiles are not cut.
+/// Writes of devices are undone before a fallback to the host function. If `on_device` is null (on every rank
+/// or on none), the pass runs only on the hosts. A tile is cut into parts if its units, at
+/// `device_bytes_per_unit` each, exceed the device's memory budget. `tessera_options::parts_in_flight` parts
+/// are then computed at a time, by calls of `on_device` on different threads and streams. If
+/// `device_bytes_per_unit` is 0, tiles are not cut.
 TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
                                 size_t unit_bytes, size_t device_bytes_per_unit,
                                 tessera_device_function on_device, tessera_host_function on_host,
@@ -342,16 +345,16 @@ TESSERA_API int tessera_reduce_by(tessera_job* job, const tessera_plan* plan, co
 TESSERA_API int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to,
                              const void* units, int64_t count, size_t unit_bytes, void* moved);
 
-/// *Collective.* Allocates an array over the units of a plan, which stays on the devices from pass to pass.
-/// It has `unit_bytes`, below 2^32, for each unit, initially zero.
+/// *Collective.* Allocates an array over the units of a plan. The array stays on the devices from pass to
+/// pass, and has `unit_bytes`, below 2^32, for each unit, initially zero.
 TESSERA_API int tessera_array_open(tessera_job* job, const tessera_plan* plan, size_t unit_bytes,
                                    tessera_array** array);
 /// Every rank must close the arrays of a job in the same order, between the same passes, and before the job.
 /// Does nothing if `array` is null.
 TESSERA_API void tessera_array_close(tessera_array* array);
 /// This rank's units in host memory, for writing the next version: see `tessera::Array::overwrite`. Every
-/// rank calls it; a rank without units gets null. In a function of a pass it returns null, and the pass
-/// fails.
+/// rank must call this function; a rank without units gets null. If it is called in a function of a pass, it
+/// returns null, and the pass fails.
 TESSERA_API void* tessera_array_overwrite(tessera_array* array);
 /// This rank's units in host memory, of the version `tessera_array_host_version`. Valid until the next call
 /// that changes the array.
@@ -429,7 +432,7 @@ typedef struct tessera_fingerprint_entry {
 } tessera_fingerprint_entry;
 /// *Collective.* Opens a checkpoint and finds the state that a job with the same fingerprint (`count` names
 /// and values) has saved at `path`. TESSERA_INPUT if the state belongs to another job. See
-/// `tessera::Checkpoint` (<tessera/job/checkpoint.hpp>). The checkpoint outlives the job.
+/// `tessera::Checkpoint` (<tessera/job/checkpoint.hpp>). The checkpoint may outlive the job.
 TESSERA_API int tessera_checkpoint_open(const tessera_job* job, const char* path,
                                         const tessera_fingerprint_entry* fingerprint, int32_t count,
                                         tessera_checkpoint** checkpoint);

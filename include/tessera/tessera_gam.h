@@ -17,8 +17,9 @@
 ///     tessera_gam_model_values(model, "coefficients", coefficients, count);
 ///
 /// Formulas, families and results are those of the program tessera-fit (docs/fit.md), with the same bits. The
-/// process belongs to the caller: the library neither needs nor starts MPI, installs no signal or exit
-/// handler, writes nothing to standard output or standard error, and never ends the process.
+/// process belongs to the caller: the library neither needs nor starts MPI, installs no exit handler and no
+/// signal handler (except for SIGINT during a call with the option comm), writes nothing to standard output
+/// or standard error, and never ends the process.
 ///
 /// *Functions* that return `int` return a `tessera_gam_status`; `tessera_gam_error` has the message. Results
 /// through pointers are written only if the function returns TESSERA_GAM_OK.
@@ -366,8 +367,8 @@ typedef struct tessera_gam_responses {
 /// and the whole matrix, for example as a mapped file. It reads a part of the responses, and gets the results
 /// of all responses. Results have the same bits on any number of ranks and threads.
 ///
-/// Memory: the model matrix, up to 256 MB of responses at a time, and the results; with covariances also p(p
-/// + 1)/2 numbers for each response of p coefficients, and the fits a second time.
+/// Memory: the model matrix, up to 256 MB of responses at a time, and the results; with covariances also
+/// p(p + 1)/2 numbers for each response of p coefficients, and the fits a second time.
 TESSERA_GAM_API int tessera_gam_fit_many(const char* formula, tessera_gam_table covariates,
                                          const tessera_gam_responses* responses, const tessera_gam_call* call,
                                          tessera_gam_answer* fits, tessera_gam_answer* tests);

@@ -25,7 +25,7 @@ class CancellationScope {
   FunctionRef<void()> before_;
 };
 
-/// Null if this thread's work cannot be abandoned.
+/// The check of this thread's innermost `CancellationScope`; null if there is none.
 [[nodiscard]] inline FunctionRef<void()> cancellation_check() noexcept {
   return detail::cancellation_check;
 }

@@ -26,8 +26,8 @@ namespace tessera::base {
 }
 
 /// The text " (did you mean 'price'?)" for an unknown name `wanted`: it lists at most three of `names`, the
-/// nearest ones, ignoring case. Names are near if they differ by at most two edits (one for a short name,
-/// none for a single letter). Empty if no name is near.
+/// nearest ones, ignoring case. A name is near if its edit distance from `wanted` is at most 2 (1 if `wanted`
+/// has two or three bytes, 0 if it has one). Empty if no name is near.
 [[nodiscard]] inline std::string did_you_mean(std::span<const std::string> names, std::string_view wanted) {
   const auto lower = [](std::string_view text) {
     std::string result(text);

@@ -8,7 +8,7 @@
 
 namespace tessera::base {
 
-/// "ps, cp and cr", with `conjunction` before the last.
+/// "ps, cp and cr", with `conjunction` before the last name.
 [[nodiscard]] inline std::string list_text(const std::vector<std::string>& names,
                                            std::string_view conjunction) {
   std::string text;
@@ -19,7 +19,7 @@ namespace tessera::base {
   return text;
 }
 
-/// The text "a, b and 4 more stay: BECAUSE", about files that were not removed.
+/// The text "a, b and 4 more stay: BECAUSE", about files that were not removed. Names at most eight files.
 [[nodiscard]] inline std::string staying(std::vector<std::string> files, std::string_view because) {
   constexpr std::size_t shown = 8;
   const std::size_t count = files.size();

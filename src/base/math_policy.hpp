@@ -6,7 +6,7 @@
 namespace tessera::base {
 
 /// Policy of Boost's distributions and special functions: they compute in double, so that results do not
-/// depend on the platform's long double, and return NaN instead of throwing.
+/// depend on the platform's long double, and return NaN or infinity instead of throwing.
 using MathPolicy = boost::math::policies::policy<
     boost::math::policies::promote_double<false>,
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,

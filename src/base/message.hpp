@@ -10,8 +10,9 @@
 #include <vector>
 
 /// Packs values into one message between ranks. A value is a number, a plain structure, a list or text of any
-/// length, a pair, or a structure that passes its members to a function: `void members(const auto& to) {
-/// to(a, b); }`. A list that cannot be resized, such as a span, must have the same size on every rank.
+/// length, a pair, or a structure that passes its members to a function:
+/// `void members(const auto& to) { to(a, b); }`. A list that cannot be resized, such as a span, must have the
+/// same size on every rank.
 ///
 ///     base::broadcast_values(comm, 0, header.columns, header.quotes, size);
 namespace tessera::base {
@@ -44,7 +45,7 @@ constexpr bool is_plain =
   value.data();
 };
 
-/// Writes a value to a message that is being written, or reads the next one into it.
+/// Appends `value` to a message that is written; sets `value` to the next value of a message that is read.
 template <class Value>
 void exchange(Message& message, Value& value) {
   if constexpr (requires { value.members([](auto&...) {}); }) {

@@ -11,8 +11,8 @@
 /// no effect.
 namespace tessera::base {
 
-/// Removes the number at the front of `text` and returns it. Empty, with `text` unchanged, if there is no
-/// number in range.
+/// Removes the number at the front of `text` and returns it. Empty, with `text` unchanged, if `text` does not
+/// start with a number, or if the number is out of the range of the type.
 template <class Number>
 [[nodiscard]] std::optional<Number> take_number(std::string_view& text) noexcept {
   Number number{};

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-/// Digits in the names of temporary files: 16 random ones, then 16 that are a hash of the first. They
-/// identify the file of a killed program even if the file is empty. The name of another program's file
-/// matches with probability 2^-64.
+/// Digits in the names of temporary files and folders: 16 random digits, then a hash of these in 16 digits.
+/// The hash shows that this library created the file, even if a killed program left it empty. The name of
+/// another program's file matches with probability 2^-64.
 namespace tessera::base {
 
 inline constexpr std::size_t random_digits = 16;
@@ -25,7 +25,7 @@ inline constexpr std::size_t random_digits = 16;
 
 [[nodiscard]] inline std::string new_own_digits() {
   std::uint64_t number = 0;
-  // For kernels without getrandom. Weak random digits do no harm: files are created exclusively.
+  // Fallback for kernels without getrandom. Weak random digits do no harm: creating an existing file fails.
   if (::getrandom(&number, sizeof number, 0) != sizeof number) {
     timespec now{};
     (void)::clock_gettime(CLOCK_REALTIME, &now);

@@ -23,8 +23,8 @@ namespace tessera::base {
   return counter;
 }
 
-/// The random numbers of one (row, draw) pair: a UniformRandomBitGenerator of at most 2^34 numbers. They do
-/// not depend on the order in which pairs are visited.
+/// The random numbers of one (row, draw) pair: a UniformRandomBitGenerator of at most 2^34 numbers. The
+/// numbers do not depend on the order in which pairs are visited.
 class RandomPlace {
  public:
   using result_type = std::uint32_t;
@@ -51,8 +51,8 @@ class RandomPlace {
     const std::uint64_t high = (*this)();
     return uniform_of((high << 32) | (*this)());
   }
-  /// Maps 64 random bits to the midpoint of one of 2^52 equal intervals of (0, 1), which a double represents
-  /// exactly.
+  /// Maps 64 random bits to the midpoint of one of 2^52 equal intervals of (0, 1). A double represents each
+  /// midpoint exactly.
   [[nodiscard]] static constexpr double uniform_of(std::uint64_t bits) noexcept {
     return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
   }

@@ -31,8 +31,8 @@ class RRandom {
 };
 
 inline RRandom::RRandom(std::uint32_t seed) noexcept {
-  // R scrambles the seed by 50 steps, and stores the result of the next one in place of its position in the
-  // state.
+  // R scrambles the seed by 50 steps. The result of the next step is unused: R overwrites it with the
+  // position in the state.
   const auto congruential = [](std::uint32_t x) { return 69069 * x + 1; };
   for (int i = 0; i < 50; ++i) seed = congruential(seed);
   seed = congruential(seed);

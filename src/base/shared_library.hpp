@@ -51,7 +51,8 @@ class SharedLibrary {
   [[nodiscard]] void* address_of(const char* symbol) const noexcept {
     return is_open() ? dlsym(handle_, symbol) : nullptr;
   }
-  /// Converts to a pointer to a function; the caller guarantees its type. Null if the symbol is missing.
+  /// An address that converts to a pointer to a function, whose type the caller guarantees. Null if the
+  /// symbol is missing.
   struct Symbol {
     void* address;
     template <class Function>

@@ -30,7 +30,8 @@ auto on_device(const DeviceInfo& info, const char* doing, Action&& action) {
   }
 }
 
-/// The streams of a context, by lane. Memory that is freed in stream order shares ownership of the streams.
+/// The streams of a context, one for each lane (parts of a tile in different lanes run concurrently). Memory
+/// that is freed in stream order shares ownership of the streams.
 class OwnedStreams {
  public:
   OwnedStreams() = default;

@@ -14,8 +14,8 @@ namespace detail {
 class BackendOutcomes;
 
 struct ContextAccess {
-  /// True in a forked child of a process that had opened a device: CUDA does not work there. Simulated
-  /// devices count, the host does not.
+  /// True in a forked child of a process that had opened a device, real or simulated, other than the host:
+  /// CUDA does not work in the child.
   [[nodiscard]] static bool were_opened_before_fork() noexcept;
 
   /// A guard that restores `DeviceContext::bound_to_this_thread()` when it is destroyed, on the same thread.
@@ -34,9 +34,9 @@ struct ContextAccess {
     StreamView stream;
     Arena* arena = nullptr;  ///< not owned
   };
-  /// Sets the tile that `probe_backend` returns on this thread while the device is bound to it.
+  /// Sets the stream and arena that `probe_backend` returns on this thread while the device is bound.
   static void set_tile(const DeviceContext& context, OfTile tile) noexcept;
-  /// The tile set on this thread; if there is none, the context's stream without an arena.
+  /// The stream and arena set on this thread; if none are set, the context's stream without an arena.
   [[nodiscard]] static OfTile tile(const DeviceContext& context) noexcept;
 
   /// The results of `probe_backend_with_compile` for the device.

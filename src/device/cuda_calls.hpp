@@ -11,8 +11,8 @@
 #include <memory>
 
 /// The CUDA functions that `src/device` uses, without CUDA's types. Implemented in `cuda_calls.cpp`, or
-/// `no_cuda_calls.cpp` in builds without CUDA. All throw `Error(job_fault)` with the name of the call and the
-/// runtime's reason. Thread-safe.
+/// `no_cuda_calls.cpp` in builds without CUDA. All that are not noexcept throw `Error(job_fault)` with the
+/// name of the call and the runtime's reason. Thread-safe.
 namespace tessera::cuda {
 
 /// The device's CUDA index in this process. Initialises CUDA, but creates no context. The runtime may not

@@ -22,7 +22,8 @@ namespace {
 /// Maximum size of a file; compiled code has some hundred kB.
 constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 28;
 
-/// Writes `text` to a new file in the folder of `path`, and renames it to `path`. Returns the error.
+/// Writes `text` to a new file in the folder of `path`, and renames the file to `path`. Returns the system's
+/// reason on failure, else an empty string.
 std::string write_and_rename(const std::filesystem::path& path, std::string_view text) {
   std::string name = path.string() + ".XXXXXX";
   base::Descriptor file(mkostemp(name.data(), O_CLOEXEC));
@@ -69,7 +70,7 @@ StoredFile stored_file(const std::filesystem::path& path) {
   return stored;
 }
 
-/// Creates the folder if it is missing. Returns why it cannot be used.
+/// Creates the folder if it is missing. Returns why the folder cannot be used; empty if it can be used.
 std::string prepare(const ModuleFolder& folder) {
   std::error_code failed;
   if (!folder.base.empty() && !std::filesystem::is_directory(folder.base, failed))

@@ -31,10 +31,10 @@ struct ModuleKey {
 /// Whether this is the name of a temporary file, which is being written or was abandoned.
 [[nodiscard]] bool is_unfinished_module_file_name(std::string_view name);
 
-/// Whether a cache of any version wrote the file. Decides by the first bytes; for an empty or shorter file
-/// also by the hash and extension in its name.
+/// Whether a cache of any version wrote the file. Decides by the first `module_magic_bytes` bytes; for a
+/// shorter file also by the hash and extension in its name.
 [[nodiscard]] bool is_module_file(std::string_view name, std::string_view first_bytes);
-/// Number of bytes that `is_module_file` needs.
+/// Number of first bytes that `is_module_file` compares.
 inline constexpr std::size_t module_magic_bytes = 15;
 
 /// A file's content: a line with the format, a hash of the rest, sizes, the key, and the text. The hash

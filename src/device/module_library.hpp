@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Read-only files of modules that were compiled and installed with this library. A device runs machine code
-/// for its major compute capability and at most its minor one, or else PTX.
+/// Read-only files of modules that were compiled and installed with this library. A device gets machine code
+/// for its own major compute capability and the same or a lower minor one; if there is none, PTX.
 class ModuleLibrary {
  public:
   /// Missing folders count as empty.

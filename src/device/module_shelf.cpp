@@ -22,7 +22,7 @@ constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t default_limit_mib = 256;
 
 /// Age after which a temporary file counts as abandoned: writing takes milliseconds, and the clocks of nodes
-/// differ by less.
+/// differ by less than an hour.
 constexpr std::time_t longest_write_s = 3600;
 
 std::optional<ShelvedModule> status_of(int folder, const char* name) {

@@ -41,8 +41,8 @@ class ModuleShelf {
   base::Descriptor folder_;
 };
 
-/// Maximum size of one folder of the disk cache in bytes: $TESSERA_CACHE_MIB, or 256 MiB if the variable is
-/// not a number.
+/// Maximum size of one folder of the disk cache in bytes, from $TESSERA_CACHE_MIB; 256 MiB if the variable is
+/// not set or is not a valid number.
 [[nodiscard]] std::int64_t module_cache_limit();
 
 }  // namespace TESSERA_NAMESPACE

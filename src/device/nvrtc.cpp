@@ -56,8 +56,8 @@ class Library {
   }
 
  private:
-  /// NVRTC opens a second library by name, which fails in a toolkit outside the system's library path and in
-  /// PyPI's package. Opening that library first lets NVRTC find it.
+  /// Opens libnvrtc-builtins before NVRTC does. NVRTC opens this library by name, which fails for a toolkit
+  /// outside the system's library path and for PyPI's package, unless the process has already loaded it.
   void open_builtins() {
     int major = 0;
     int minor = 0;

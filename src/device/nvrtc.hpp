@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-// The part of NVRTC's binary interface that Tessera uses, declared here so that a machine without CUDA
-// headers builds it, and opened at run time so that a machine without NVRTC runs it. Values are as in the
-// NVRTC reference; they are the same in CUDA 12 and 13.
+// The part of NVRTC's binary interface that Tessera uses. It is declared here to build without CUDA headers,
+// and loaded at run time to run without NVRTC. Values follow the NVRTC reference, and are the same in CUDA 12
+// and 13.
 namespace tessera::nvrtc {
 
 using Program = void*;

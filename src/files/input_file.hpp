@@ -33,8 +33,8 @@ class InputFile {
   /// Throws `Error(input)` if the file cannot be opened, or is not a regular file.
   explicit InputFile(std::string path);
 
-  /// Reads into `buffer` from byte `offset`, and returns the number of bytes, less than its size only at the
-  /// end of the file. Throws `Error(input)`.
+  /// Reads into `buffer` from byte `offset`. Returns the number of bytes read, less than the buffer's size
+  /// only at the end of the file. Throws `Error(input)`.
   [[nodiscard]] std::size_t read_at(std::int64_t offset, std::span<char> buffer) const;
 
   /// The whole file; throws like `read_text`.
@@ -52,11 +52,12 @@ class InputFile {
   base::Descriptor descriptor_;
 };
 
-/// The contents of a file. Throws `Error(input)` if it cannot be opened, is not a regular file, or has more
-/// than `max_bytes`, in which case nothing is kept in memory.
+/// The contents of a file. Throws `Error(input)` if the file cannot be read, is not a regular file, or has
+/// more than `max_bytes`.
 [[nodiscard]] std::string read_text(const std::string& path, std::int64_t max_bytes);
 
-/// Bytes that this process can still allocate within the tightest of its memory limits.
+/// Bytes that this process can still allocate within the tightest of its memory limits; the largest number
+/// if no limit is known.
 [[nodiscard]] std::int64_t memory_left();
 
 }  // namespace tessera::files

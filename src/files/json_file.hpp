@@ -22,13 +22,14 @@ namespace tessera::files {
 
 class JsonFile;
 
-/// A value of a `JsonFile`; the file must outlive it. Every member but `find` throws `Error(input)` if the
-/// value does not have the requested type.
+/// A value of a `JsonFile`; the file must outlive it. Members throw `Error(input)` if the value does not have
+/// the requested type; only `is_object`, `is_text` and `is_number` do not throw.
 class JsonField {
  public:
   JsonField(const JsonFile& file, const nlohmann::json& value) noexcept : file_(&file), value_(&value) {}
 
-  /// A member of an object; `find` returns nothing if it is absent or null.
+  /// A member of an object. If the member is absent, `at` throws; if it is absent or null, `find` returns
+  /// nothing.
   [[nodiscard]] JsonField at(std::string_view name) const;
   [[nodiscard]] std::optional<JsonField> find(std::string_view name) const;
 
@@ -77,9 +78,9 @@ class JsonField {
 /// Nesting of more than 64 levels and duplicate fields are rejected.
 class JsonFile {
  public:
-  /// Reads a file. `what` is the expected content, e.g. "a model that tessera-fit wrote". Throws
-  /// `Error(input)` as `read_text` does, and, with the position, for text that is not JSON. `advice` ends the
-  /// messages about damaged fields, e.g. "restore it".
+  /// Reads a file. `what` is the expected content, e.g. "a model that tessera-fit wrote"; `advice` ends the
+  /// messages about damaged fields, e.g. "restore it". Throws `Error(input)` like `read_text`, and for text
+  /// that is not JSON, with the byte position of the error.
   JsonFile(const std::string& path, std::string_view what, std::string_view advice = {});
   [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what,
                                        std::string_view advice = {});

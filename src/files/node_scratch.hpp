@@ -24,7 +24,7 @@ class NodeScratch {
     return *this;
   }
 
-  /// The file's path in the process that created it until `forget_name`, else empty.
+  /// The file's path; empty after `forget_name`, and in processes that opened the file by `open`.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Unlinks the file. Call it after the other processes have opened the file.
   void forget_name() noexcept;

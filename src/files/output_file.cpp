@@ -37,8 +37,8 @@ bool is_temporary_name(std::string_view name) {
   return base::are_own_digits(name);
 }
 
-/// Removes regular files of this user in a folder whose names match `is_stale`, unless a writer holds their
-/// lock, or `may_remove`, called under the lock, returns false.
+/// Removes a folder's regular files of this user if their names match `is_stale`. Keeps a file if a writer
+/// holds its lock, or if `may_remove`, called under the lock, returns false.
 void remove_abandoned(
     int folder, const std::function<bool(std::string_view)>& is_stale,
     const std::function<bool(std::string_view name, const base::Descriptor& file)>& may_remove) {
@@ -62,9 +62,9 @@ void remove_abandoned(
 
 enum class Hold { held, lost, unknown };
 
-/// Locks the new temporary file, and returns whether the file still exists. Before the lock another process
-/// may have removed the file as abandoned. Without support for locks no process removes files. For `unknown`,
-/// `errno` has the reason.
+/// Locks the new temporary file, and returns whether the file still exists: before it was locked, another
+/// process may have removed it as abandoned. On a file system without locks no process removes files. For
+/// `unknown`, `errno` has the reason.
 Hold hold(const base::Descriptor& file) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return Hold::lost;
   const auto status = file.status();
@@ -97,7 +97,7 @@ std::string OutputFile::target() const {
   return (fs::path(folder_name_) / name_).string();
 }
 
-/// Finds the folder of the target, and its name there, with links resolved.
+/// Resolves links, and sets the target's folder and the target's name in that folder.
 void OutputFile::find_target() {
   constexpr int max_links = 40;  // Linux's limit
   fs::path target = path_;

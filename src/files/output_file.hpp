@@ -45,8 +45,9 @@ class OutputFile {
   [[nodiscard]] std::string link() const;
   /// Flushes every byte to disk. For several files that form one result: flush all, then commit all.
   void flush();
-  /// Renames the temporary file to its path and flushes the folder. The destructor releases the lock. Returns
-  /// an empty string, or one line of warning if the file is in place, but its folder could not be flushed.
+  /// Renames the temporary file to the target's name and flushes the folder; the destructor releases the
+  /// lock. Returns an empty string, or one line of warning if the file is in place, but its folder could not
+  /// be flushed.
   std::string commit();
   /// Removes stale files from the folder: regular files of this user whose names match `is_stale`, if
   /// `is_own` confirms that this program wrote them. Keeps files that a process is still writing, and removes
@@ -56,7 +57,7 @@ class OutputFile {
       const std::function<bool(std::string_view name)>& is_stale,
       const std::function<bool(std::string_view name, const base::Descriptor& file)>& is_own) const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// The file's name in its folder, with links resolved.
+  /// The name of the target (the file to replace) in its folder, with links resolved.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::string target() const;
 

@@ -34,7 +34,8 @@ class ScratchMemory {
   /// Reads the bytes after [begin, end) ahead and releases earlier ones, so that only some MiB are resident.
   /// Call it on any thread before each read, in ascending order.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;
-  /// Removes bytes from resident memory. Call it after each write, in ascending order.
+  /// Removes a chunk (1 MiB) from resident memory once it is written. Call it after each write to
+  /// [begin, end), in ascending order.
   void release_written(std::size_t begin, std::size_t end) const noexcept;
 
  private:

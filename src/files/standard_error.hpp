@@ -36,8 +36,9 @@ inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* l
   return said;
 }
 
-/// Call it first in a program. Makes writes to a closed log fail without SIGPIPE. Opens /dev/null for each of
-/// descriptors 0 to 2 that is closed: otherwise a file or socket could get descriptor 2, and receive the log.
+/// To be called first in a program. Makes writes to a closed log fail without SIGPIPE. Opens /dev/null for
+/// each of descriptors 0 to 2 that is closed: otherwise a file or socket could get descriptor 2, and receive
+/// the log.
 inline void keep_logs_harmless() noexcept {
   std::signal(SIGPIPE, SIG_IGN);
   // Opened for the opposite direction, so that reading or writing fails. `open` returns the lowest free

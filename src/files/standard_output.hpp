@@ -18,8 +18,8 @@ namespace tessera::files {
 /// Whether the reader of the output pipe, such as `head`, has closed it.
 inline std::atomic<bool> output_is_unread = false;
 
-/// Ends the program by SIGPIPE if `output_is_unread`, like other programs. Until then `keep_logs_harmless`
-/// ignores the signal.
+/// Ends the program by SIGPIPE if `output_is_unread`, as a closed pipe ends other programs. Until this call
+/// the signal is ignored (see `keep_logs_harmless`).
 inline void end_if_unread() noexcept {
   if (!output_is_unread) return;
   std::signal(SIGPIPE, SIG_DFL);

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Slabs double up to this size.
+/// Maximum size of a new slab, unless a request is larger.
 constexpr std::size_t max_growth_bytes = std::size_t{64} << 20;
 
 std::size_t padding(std::uintptr_t at, std::size_t alignment) {

@@ -193,8 +193,9 @@ Block& BlockCache::allocate(SizeClass size, const StreamQueue& queue, std::size_
   return block;
 }
 
-/// Retries after the device refused memory. Frees the oldest cached blocks and, if that is not enough, waits
-/// for the work on all cached blocks and frees them too. Null if memory is still short.
+/// Retries after the device refused memory. Frees the oldest cached blocks and tries again. If this fails,
+/// frees all cached blocks, waits for the work of all streams, and tries once more. Null if memory is still
+/// short.
 void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   known_to_fit_ = statistics_.reserved_bytes();
   make_room(bytes);
@@ -205,8 +206,8 @@ void* BlockCache::reclaim(std::size_t bytes, StreamView stream) {
   return upstream_->allocate(bytes, stream);
 }
 
-/// Frees cached blocks until `bytes` more may be reserved. The caller has checked that the bytes in use fit
-/// the limit; the slack always allows them.
+/// Frees cached blocks until `bytes` more may be reserved. The bytes in use plus `bytes` must not exceed the
+/// pool's limit; the slack always allows this sum.
 void BlockCache::make_room(std::size_t bytes) noexcept {
   const std::size_t needed = statistics_.in_use_bytes + bytes;
   const double marked = static_cast<double>(std::max(mark_bytes_, needed)) * (1.0 + limits_.slack);

@@ -60,7 +60,7 @@ inline constexpr std::size_t apart_bytes = 128;
 struct Guest {
   StreamView stream;
   EventView event;
-  /// Whether `event` was recorded after the block was returned or `stream` was released.
+  /// Whether `event` has been recorded: at the block's return, or at the release of `stream`.
   bool recorded = false;
 };
 

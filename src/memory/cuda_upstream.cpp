@@ -11,7 +11,7 @@
 namespace tessera::cuda {
 namespace {
 
-/// The operations that do not depend on the allocator.
+/// The operations that are the same for both allocators (`AsyncUpstream`, `MallocUpstream`).
 class CudaUpstream : public MemoryUpstream {
  public:
   CudaUpstream(Ordinal ordinal, std::shared_ptr<const void> streams)

@@ -34,7 +34,7 @@ void prefer_node(void* memory, std::size_t bytes, int node) {
   (void)syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, nodes.data(), nodes.size() * word_bits + 1, 0u);
 }
 
-/// All pages must have been touched.
+/// Whether all pages, which must have been touched, are on the NUMA node `node`.
 bool is_on_node(void* memory, std::size_t bytes, int node) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t pages = (bytes + page_bytes - 1) / page_bytes;

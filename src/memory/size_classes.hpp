@@ -39,7 +39,7 @@ inline constexpr std::size_t largest_class_bytes = std::size_t{1} << 40;
     bits = 4;
     first = 72 + (octave - 20) * 16;
   }
-  const std::size_t steps = last >> (octave - bits);  // steps from zero, 2^bits to 2^(bits + 1) - 1
+  const std::size_t steps = last >> (octave - bits);  // whole steps in `last`: 2^bits to 2^(bits + 1) - 1
   return {first + static_cast<std::uint32_t>(steps) - (1u << bits), (steps + 1) << (octave - bits)};
 }
 

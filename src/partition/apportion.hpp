@@ -15,7 +15,7 @@ struct ApportionWorkspace {
   std::vector<std::size_t> order;
 };
 
-/// Throws `Error(usage)` if the sum does not fit 64 bits.
+/// The sum of the scores. Throws `Error(usage)` if it does not fit 64 bits.
 [[nodiscard]] std::uint64_t total_score(std::span<const std::uint64_t> scores);
 
 /// Cuts `units` into whole shares, one for each score and in proportion to it, by the method of largest

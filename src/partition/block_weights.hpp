@@ -10,27 +10,30 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
+/// Consecutive blocks of equal weight. A weight is a cost scaled to an integer.
 struct WeightRun {
   std::uint64_t weight = 0;
   std::int64_t blocks = 0;
 };
 
+/// Consecutive blocks of equal cost: `each` is the cost of one block.
 struct CostRun {
   double each = 0;
   std::int64_t blocks = 0;
 };
 
-/// The weights of a plan's blocks: integers without a common divisor, whose total is below 2^63. Integer
-/// costs up to about 2^60 / units are represented exactly. If all costs are zero, or no costs are given,
-/// every block has weight 1.
+/// The weights of a plan's blocks: integers without a common divisor, whose total is below 2^63, in
+/// proportion to the costs (`weights` or `block_weights` of `PlanOptions`). Integer costs up to about
+/// 2^60 / units are represented exactly. If all costs are zero, or no costs are given, every block has
+/// weight 1.
 ///
 /// Weights are not stored: each use evaluates the functions and ranges of the options again.
 class BlockWeights {
  public:
-  /// Throws `Error(usage)` for a cost that is negative or not finite, a range of another size, or costs of
-  /// both units and blocks.
+  /// Throws `Error(usage)` for a cost that is negative or not finite, a range of costs with a wrong size, or
+  /// costs of both units and blocks.
   BlockWeights(std::int64_t units, const PlanOptions& options);
-  /// `runs` must cover all blocks.
+  /// `runs` must cover all blocks, in order.
   explicit BlockWeights(std::vector<CostRun> runs);
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }

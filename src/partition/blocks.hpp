@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The blocks of `units`: the last may be short.
+/// Divides `units` into blocks of `block` units; the last block may be shorter.
 class Blocks {
  public:
   Blocks(std::int64_t units, std::int64_t block) : units_(units), block_(block) {

@@ -12,8 +12,8 @@ namespace TESSERA_NAMESPACE::detail {
 
 struct RemainingDevices;
 
-/// Private factory functions of `Plan`: from `BlockWeights`, with tiles ordered by other numbers than the
-/// scores, and from other plans.
+/// Access to private factory functions of `Plan`, which make plans from `BlockWeights` (tiles may be ordered
+/// by numbers other than the scores) and from other plans.
 struct PlanAccess {
   template <class... With>
   [[nodiscard]] static Plan over_devices(With&&... with) {

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// `units` begins at a block boundary, and ends at one or at the end of all units.
+/// The blocks of `units`, which must begin at a block boundary and end at one or at the end of all units.
 Range blocks_of(Range units, std::int64_t block) {
   const auto first_from = [block](std::int64_t unit) { return unit / block + (unit % block != 0 ? 1 : 0); };
   return {first_from(units.begin), first_from(units.end)};
@@ -22,7 +22,7 @@ BlockWeights weights_by_tiles(const Plan& plan, const RemainingDevices& devices)
     const auto device = devices.rank_offsets[static_cast<std::size_t>(tile.rank)] + tile.device;
     const std::uint64_t score = devices.scores[static_cast<std::size_t>(device)];
     const std::int64_t blocks = blocks_of(tile.units, plan.block()).size();
-    // All scores may be zero, and a device of score 0 may have a tile.
+    // At least 1: a device of score 0 can have a tile, for example if all scores are zero.
     runs.push_back(
         {static_cast<double>(std::max<std::uint64_t>(score, 1)) / static_cast<double>(blocks), blocks});
   }

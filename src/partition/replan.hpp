@@ -39,8 +39,8 @@ struct RemainingDevices {
 }
 /// A new plan of the same units and blocks over all remaining devices (at least one). Units may change ranks.
 ///
-/// `recut` and `replanned` keep equal weights of blocks. Other weights are not stored: they assume that each
-/// tile's weight is its device's score, divided equally among its blocks.
+/// If all blocks have equal weight, `recut` and `replanned` keep it. Other weights are not stored in a plan:
+/// both functions then assume that a tile's weight is its device's score, divided equally among its blocks.
 [[nodiscard]] inline Plan replanned(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::replanned(plan, devices);
 }

@@ -27,7 +27,7 @@ class TileLayer {
  private:
   Blocks blocks_;
   Cutter cutter_;
-  std::vector<std::int32_t> order_;  ///< devices by descending score
+  std::vector<std::int32_t> order_;  ///< devices in the order of their tiles
   std::vector<std::uint64_t> ordered_scores_;
 };
 

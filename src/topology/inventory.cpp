@@ -101,8 +101,8 @@ Inventory::Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevi
     ++offsets_[static_cast<std::size_t>(device.rank) + 1];
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) offsets_[rank + 1] += offsets_[rank];
-  std::vector<std::pair<Uuid, bool>> gpus;  // UUID of each GPU, and whether a share is excluded; sorted with
-                                            // excluded shares last
+  std::vector<std::pair<Uuid, bool>> gpus;  // for each share of a GPU: the UUID, and whether the share is
+                                            // excluded; sorted, so that excluded shares of a GPU come last
   for (const auto& device : devices_)
     if (!device.host) gpus.emplace_back(device.uuid, device.excluded);
   std::ranges::sort(gpus);

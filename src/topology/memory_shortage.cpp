@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// As sent to other ranks: without `source`.
+/// A limit as sent to other ranks, without `source`.
 struct SentLimit : MemoryLimit {
   void members(const auto& to) { to(scope, group, limit_bytes, free_bytes); }
 };

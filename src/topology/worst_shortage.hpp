@@ -28,8 +28,8 @@ struct Shortage {
 /// The limit that is exceeded by the most bytes; ties: the limit of the lowest rank. Pure function.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
-/// The bytes that `rank` may use, at most its need: the ranks under each limit divide it in proportion to
-/// their needs. Pure function.
+/// The bytes that `rank` may use, at most its need: the ranks under a limit divide the limit's free bytes in
+/// proportion to their needs. Pure function.
 [[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -61,7 +61,8 @@ class TESSERA_EXPORT KernelCompiler {
   virtual ~KernelCompiler() = default;
 
   /// Identifies the compiler in cache keys: "nvrtc 13.0.88". Empty if the compiler is unavailable; `compile`
-  /// then returns the reason. Must be cheap: it is called for every module that is not in memory.
+  /// then returns the reason. Must be cheap: it is called for every module that is neither in memory nor
+  /// precompiled.
   [[nodiscard]] virtual std::string version() = 0;
   /// The best target for a device: "sm_90", or "compute_90" (PTX) if the device's major version is newer than
   /// any that the compiler supports. Empty if the compiler has no target for the device.

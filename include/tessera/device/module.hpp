@@ -30,7 +30,7 @@ class KernelView {
 class TESSERA_EXPORT Module {
  public:
   /// `name` is for messages. Throws `Error(job_fault)` if the driver rejects the code. A device must be
-  /// current. The code is transferred to a device when one of its kernels is first launched there.
+  /// current. The code is loaded on this device now, on another one when a kernel is first launched there.
   Module(std::string name, const CompiledModule& compiled);
   ~Module();
   Module(Module&&) noexcept;

@@ -40,14 +40,14 @@ struct ModuleCacheOptions {
 ///     const Module& module = cache.load(square, context.info().capability);
 ///     launch(module.kernel("square"), {blocks}, {256}, 0, context.stream(), x, n);
 ///
-/// Any number of ranks and nodes may share the files: each is written under a temporary name and renamed, so
-/// it is visible only when complete. Its name is a hash of its key (source, headers, options, the device's
-/// capability, the versions of compiler and Tessera). Each file contains its key, which is compared, and a
-/// hash of its content. A file is recompiled and replaced if it is truncated, corrupt or of another key, if
-/// it belongs neither to this user nor to root, or if other users may write to it. The size of each folder is
-/// bounded: writing a file evicts the least recently used ones. A folder that cannot be written, because the
-/// disk is full or read-only, is not an error: code is then cached in memory only, and `disk()` has the
-/// reason.
+/// Any number of ranks and nodes may share the files: a file is written under a temporary name and renamed,
+/// so it is visible only when complete. A file's name is a hash of its key (source, headers, options, the
+/// device's capability, the versions of compiler and Tessera). The file also contains the key, which every
+/// read compares, and a hash of the content. Code is compiled again, and its file replaced, if the file is
+/// truncated, corrupt or of another key, belongs neither to this user nor to root, or can be written by other
+/// users. The size of each folder is bounded: writing a file evicts the least recently used ones. A folder
+/// that cannot be written, because the disk is full or read-only, is not an error: code is then cached in
+/// memory only, and `disk()` has the reason.
 ///
 /// All members are thread-safe; if several threads need the same module, one thread compiles and the other
 /// threads wait. References remain valid for the lifetime of the cache.
@@ -60,7 +60,7 @@ class TESSERA_EXPORT ModuleCache {
     std::int64_t memory_hits = 0;   ///< modules found in memory
     std::int64_t disk_hits = 0;     ///< modules found on disk
     std::int64_t adopted = 0;       ///< outcomes added by `adopt`
-    std::int64_t rejected = 0;      ///< files that were truncated, corrupt or of another key
+    std::int64_t rejected = 0;      ///< lookups that met a file to be replaced (see above), and no usable one
   };
   /// The state of the disk cache.
   struct Disk {
@@ -78,7 +78,7 @@ class TESSERA_EXPORT ModuleCache {
   /// disk, tens of microseconds from memory.
   [[nodiscard]] const CompileOutcome& compile(const ModuleSource& source, ComputeCapability capability);
 
-  /// Whether the code is in the library or on disk, so that `compile` does not compile it.
+  /// Whether the code is precompiled or on disk, so that `compile` does not compile it.
   [[nodiscard]] bool has(const ModuleSource& source, ComputeCapability capability) const;
 
   /// Adds the outcome of another compilation, such as another rank's, to the memory cache. An existing

@@ -22,10 +22,10 @@ namespace TESSERA_NAMESPACE {
 ///       auto* offsets = arena.take<int>(blocks);
 ///     }
 ///
-/// The arena leases slabs from a pool. A new slab doubles the capacity, but adds at most 64 MiB or, if that
-/// is more, the size of the request. If the pool cannot provide a slab of this size, the slab has just the
-/// size of the request. A `reset` of several slabs replaces them, at the next `take`, by one slab for
-/// everything that they held.
+/// The arena leases slabs from a pool. A new slab is as large as all earlier slabs together, but at most
+/// 64 MiB, and at least as large as the request. If the pool cannot provide a slab of this size, the slab has
+/// just the size of the request. A `reset` of several slabs returns them to the pool; the next `take` leases
+/// one slab for everything that they held.
 ///
 /// The memory is for work on the arena's stream: reuse after a reset is ordered by that stream, without a
 /// wait. The caller must order work on other streams before the reset. Not thread-safe. The pool must outlive

@@ -92,10 +92,10 @@ class TESSERA_EXPORT BufferPool {
   }
   [[nodiscard]] MemoryLease take_bytes(std::size_t bytes, StreamView stream, Fill fill = Fill::none);
 
-  /// Drops all references to a stream that is about to be destroyed; its cached memory returns to the
-  /// upstream. Throws `Error(usage)` if leases are still bound to it. Ignores unknown and null streams. If
-  /// `record_stream(stream)` was called on leases of other streams, the work of `stream` so far is recorded
-  /// now.
+  /// Drops all references to a stream that is about to be destroyed, and returns the stream's cached memory
+  /// to the upstream. Throws `Error(usage)` if leases are still bound to the stream. Ignores unknown and null
+  /// streams. If `record_stream(stream)` was called on leases of other streams, the work of `stream` so far
+  /// is recorded now.
   void release_stream(StreamView stream);
   /// Returns all cached memory to the upstream, and lowers the high-water mark, from which the slack is
   /// computed, to the bytes in use. Does not wait, unless the upstream does.

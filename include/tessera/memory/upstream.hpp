@@ -35,7 +35,7 @@ class TESSERA_EXPORT MemoryUpstream {
   [[nodiscard]] virtual void* allocate(std::size_t bytes, StreamView stream) = 0;
   /// Frees memory of `allocate` after the work on `stream`.
   virtual void deallocate(void* memory, std::size_t bytes, StreamView stream) noexcept = 0;
-  /// Returns deallocated memory that is cached for reuse to the system. Best effort.
+  /// Returns to the system the deallocated memory that the upstream caches. Best effort.
   virtual void trim() noexcept {}
   [[nodiscard]] virtual MemoryInfo memory_info() const = 0;
   /// Sets the memory to zero, on `stream`.
@@ -56,11 +56,11 @@ class TESSERA_EXPORT MemoryUpstream {
   virtual void synchronize(EventView event) = 0;
 };
 
-/// The allocator of a context's device; it keeps the context's stream alive. For a simulated device it
-/// allocates host memory, up to the device's specified size. Makes the context current on the calling thread.
-/// Allocates from its own CUDA memory pool by cudaMallocAsync, which never blocks. If the driver does not
-/// support memory pools, allocates by cudaMalloc: freeing then waits for the stream, and may wait for the
-/// device. Throws `Error(job_fault)`.
+/// The allocator of a context's device; it keeps the context's streams alive. For a simulated device it
+/// allocates host memory, up to the device's specified size. For a GPU it allocates from its own CUDA memory
+/// pool by cudaMallocFromPoolAsync, which never blocks. If the driver does not support memory pools, it
+/// allocates by cudaMalloc: freeing then waits for the stream, and may wait for the device. This function
+/// makes the context current on the calling thread. Throws `Error(job_fault)`.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context);
 
 /// An allocator of at most `capacity_bytes` of host memory at a time. Streams may be null; all operations are

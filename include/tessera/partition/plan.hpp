@@ -115,10 +115,10 @@ struct PlanOptions {
 ///     job.plan(1000, {.weights = [](std::int64_t unit) { return unit < 900 ? 1.0 : 10.0; }});
 ///     // [0, 475), [475, 905), [905, 953), [953, 1000)
 ///
-/// Weights are converted to integers, whose sums are exact and the same on every rank: n weights keep 62 -
-/// log2(n) bits relative to the largest, so that smaller integers are exact. Every rank must give the same
-/// weights: a function of the index needs no memory; a range holds the weights of all units of the job, not
-/// only the rank's. Ranks whose plans differ get an `Error(usage)` in the first pass.
+/// Weights are converted to integers, whose sums are exact and the same on every rank: each of n weights
+/// keeps 61 - log2(n) bits relative to the largest, so integers below 2^61 / n are exact. Every rank must
+/// give the same weights: a function of the index needs no memory; a range holds the weights of all units of
+/// the job, not only the rank's. Ranks whose plans differ get an `Error(usage)` in the first pass.
 class TESSERA_EXPORT Plan {
  public:
   Plan() = default;
@@ -138,12 +138,12 @@ class TESSERA_EXPORT Plan {
                                          std::span<const std::int64_t> rank_offsets,
                                          const PlanOptions& options);
 
-  /// An even split over the host of every rank, for a job without devices. It has no tiles. Throws
+  /// An even split over the host of every rank, for a job without devices. The plan has no tiles. Throws
   /// `Error(usage)` on a negative `units`, or `ranks` or a `block` below 1.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, int ranks, std::int64_t block = 1);
-  /// A split in proportion to the threads of each rank: within one block of the exact proportion, ties to the
-  /// lower rank. Throws like the overload above, and `Error(usage)` if there is no rank, or a rank with less
-  /// than one thread.
+  /// A split in proportion to the threads of each rank: within one block of the exact proportion, ties to
+  /// the rank with more threads, then to the lower rank. Throws like the overload above, and `Error(usage)`
+  /// if there is no rank, or a rank with less than one thread.
   [[nodiscard]] static Plan over_hosts(std::int64_t units, std::span<const int> threads,
                                        std::int64_t block = 1) {
     return over_hosts(units, threads, {.block = block});
@@ -199,7 +199,7 @@ class TESSERA_EXPORT Plan {
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // rank r has the units [rank_begins_[r], rank_begins_[r + 1])
   std::vector<double> rank_shares_;        // fraction of the total work of each rank
-  std::uint64_t fingerprint_ = 0;          // hash of all members above except weights and shares
+  std::uint64_t fingerprint_ = 0;          // hash of all members above except weighted_ and rank_shares_
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -95,7 +95,7 @@ struct Absence {
     no_driver,       ///< the driver's libraries are not installed
     driver_too_old,  ///< the driver is older than the CUDA version this library was built with
     driver_error,    ///< the driver is installed but does not work
-    no_device,       ///< the driver sees no GPU
+    no_device,       ///< the driver sees no GPU that this build can use, or none is simulated for the rank
     none_visible,    ///< CUDA_VISIBLE_DEVICES hides all GPUs
     none_left,       ///< all GPUs are assigned to other ranks of the node
     driven,          ///< other jobs of the user have claimed all GPUs that the rank sees

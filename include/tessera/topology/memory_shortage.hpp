@@ -20,9 +20,9 @@ struct MemoryShortage {
   MemoryLimit limit;
 };
 
-/// Checks whether each rank can allocate another `bytes` of host memory, without which the kernel's OOM
-/// killer may end a rank. For each limit (`HostLimits::memory`), the sum over the ranks that share it is
-/// compared with its free bytes.
+/// Checks whether each rank can allocate another `bytes` of host memory; beyond a limit, the kernel's OOM
+/// killer may end a rank. For each limit (`HostLimits::memory`), the limit's free bytes are compared with the
+/// sum of `bytes` over the ranks that share the limit.
 ///
 ///     if (const auto short_of = tessera::find_memory_shortage(comm, rows * bytes_per_row))
 ///       throw tessera::Error(ErrorCode::input, "the rows " + to_string(*short_of));

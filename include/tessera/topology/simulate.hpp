@@ -11,9 +11,8 @@ namespace TESSERA_NAMESPACE {
 
 /// The simulated devices that `text` gives to `rank`, in the syntax of TESSERA_SIMULATE:
 ///
-///     rank0:2xH200; rank1:T4; *:A100+T4          // rank 0: two H200; rank 1: a T4; other ranks: an A100 and
-///     a T4
-///     *:H200@node                                // one H200 that all ranks of the node see
+///     rank0:2xH200; rank1:T4; *:A100+T4    // rank 0: two H200; rank 1: a T4; others: an A100 and a T4
+///     *:H200@node                          // one H200 that all ranks of the node see
 ///
 /// Entries are separated by `;`; each is `rankN` or `*`, a colon, and models joined by `+` with an optional
 /// count `Nx`. `rank` is the rank in MPI_COMM_WORLD, whatever the job's communicator is. Without `@node` a

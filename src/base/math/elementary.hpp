@@ -10,8 +10,8 @@
 #include <type_traits>
 
 /// Elementary functions of a double or a packet, by the same templates. They use only additions,
-/// multiplications, divisions and bit operations, so results have the same bits on every processor. Results
-/// of libm may differ on processors with fused multiply-add.
+/// multiplications, divisions, square roots and bit operations, so results have the same bits on every
+/// processor. Results of libm may differ between processors with and without fused multiply-add.
 ///
 /// Algorithms: reduction to an interval around 0 with a constant in two parts (Cody and Waite, Software
 /// Manual for the Elementary Functions, 1980, ch. 5 and 6), then Taylor's series.
@@ -20,7 +20,7 @@ namespace tessera::base {
 namespace elementary {
 
 inline constexpr double ln2_high =
-    6.93147180369123816490e-01;  // its last 32 bits are zero: k ln2_high is exact
+    6.93147180369123816490e-01;  // its last 21 bits are zero: k ln2_high is exact
 inline constexpr double ln2_low = 1.90821492927058770002e-10;
 inline constexpr double to_integer = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer
 inline constexpr std::uint64_t mantissa_bits = 52;
@@ -80,7 +80,8 @@ struct Scaled {
 template <PacketOrDouble T>
 TESSERA_INLINE T log_of_sum(const T& x, const T& lost) {
   const auto [k, m] = Scaled<T>(x);
-  // log(m + c) for c = 2^-k lost, by the series of atanh: f = m - 1 + c, log = f - s (f - R). The rounding
+  // log(m + c) for c = 2^-k lost, by the series of atanh: with f = m - 1 + c, s = f / (2 + f) and
+  // R = z series(z) at z = s^2, the logarithm is f - s (f - R) = f - f^2/2 + s (f^2/2 + R). The rounding
   // errors of large sums are added to the small terms.
   const T c_lost = lost * power_of_two<T>(to_integer - k);
   const T f = (m - 1.0) + c_lost;
@@ -144,8 +145,8 @@ inline T polynomial(const double (&terms)[count], const T& x) {
   return sum;
 }
 
-/// e^(x + lost), where `lost` is at most the rounding error of x. The error is 0.6 ulp of `value` alone, 0.2
-/// ulp of both parts.
+/// e^(x + lost), where `lost` is at most the rounding error of x. The error of `value` is 0.6 ulp; that of
+/// `value + lost` in the result is 0.2 ulp.
 template <PacketOrDouble T>
 inline Parts<T> exp_of_sum(const T& x, const T& lost) {
   // Outside [-746, 710] the result is 0 or infinite. NaN stays NaN.

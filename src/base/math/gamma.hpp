@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-/// The log-gamma function and its derivatives for a double or a packet x > 0 (see elementary.hpp). NaN for x
-/// < 0.
+/// The log-gamma function and its derivatives for a double or a packet x > 0 (see elementary.hpp). NaN for
+/// x < 0.
 ///
 /// Algorithms: Stirling's series for x >= 10. Below 10, lgamma and digamma use the recurrence from a
 /// polynomial near 2 that interpolates at Chebyshev points; trigamma uses the recurrence up to 10 (Abramowitz
@@ -23,7 +23,7 @@ inline constexpr double lost_of_digamma_of_two = 4.942915152430645e-18;
 /// x = 2 + t + n for an integer n, with |t| at most 1/2, if x < `stirling_least`; else t = 0.
 template <PacketOrDouble T>
 struct NearTwo {
-  /// Calls `factor` with x - 1, x - 2, ... down to 2 + t. Lanes that are done get infinity.
+  /// Calls `factor` with x - 1, x - 2, ... down to 2 + t. A lane with no factor left gets infinity.
   template <class Use>
   NearTwo(const T& x, const Use& factor)
       : is_near(x < stirling_least), is_first(x < 0.5), is_second(x < 1.5) {

@@ -80,7 +80,7 @@ TESSERA_LANE_INLINE Lanes with_sign(const Lanes& size, const Lanes& sign) {
   return value;
 }
 
-/// e^x to 1 ulp for |x| <= 700; a larger |x| counts as 700.
+/// e^x to 1 ulp; x is clamped to [-700, 700].
 TESSERA_LANE_INLINE Lanes exp_lanes(const Lanes& exponent) {
   using Eight = Packet<lane_count>;
   const Lanes most = all_lanes(700);

@@ -15,7 +15,7 @@ namespace tessera::base {
 
 namespace elementary {
 
-/// T = exp(a^2/2) Phi(-a), at a + lost for a >= 0.
+/// T(b) = exp(b^2/2) Phi(-b) at b = a + lost, for a >= 0.
 template <PacketOrDouble T>
 inline Parts<T> normal_tail(const T& a, const T& lost) {
   static constexpr double terms[] = {

@@ -10,9 +10,10 @@
 /// Packets of n doubles, one SIMD register each, and overloads by which one template serves packets and
 /// doubles.
 ///
-/// A source for one packet width is compiled for processors with such registers (see gam/CMakeLists.txt). It
-/// instantiates templates only for packets, so that the linker never uses its code on other processors.
-/// Products and sums are rounded separately, so that bits do not depend on the width.
+/// A source file for one packet width is compiled for processors with such registers (see
+/// gam/CMakeLists.txt). Such a file instantiates templates only for packets, so that the linker never uses
+/// its code on other processors. Products and sums are rounded separately, so that bits do not depend on the
+/// width.
 namespace tessera::base {
 
 // The calling convention does not matter, because packets are passed only between inlined functions.

@@ -79,7 +79,7 @@ std::vector<Use> match_one_each(const Sights& sights) {
   return uses;
 }
 
-/// Second step of `assign_devices`.
+/// Second step of `assign_devices`: assigns the remaining devices.
 void hand_out_rest(const Sights& sights, std::vector<Use>& uses) {
   std::vector<std::size_t> held(sights.ranks(), 0);
   std::vector<char> used(sights.devices(), 0);
@@ -99,7 +99,7 @@ void hand_out_rest(const Sights& sights, std::vector<Use>& uses) {
   }
 }
 
-/// Last step of `assign_devices`.
+/// Last step of `assign_devices`: ranks without a device share one.
 void share(const Sights& sights, std::vector<Use>& uses) {
   std::vector<char> busy(sights.ranks(), 0);
   std::vector<int> sharers = sights.elsewhere();

@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::detail {
 struct Sighting {
   int rank = 0;
   Uuid uuid;
-  int distance = 0;
+  int distance = 0;         ///< see `ProbedDevice::distance`
   int users_elsewhere = 0;  ///< ranks of other jobs that share the device
   friend auto operator<=>(const Sighting&, const Sighting&) = default;
 };

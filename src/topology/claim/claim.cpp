@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Reads the boot id if the rank's probe failed before it did.
+/// The boot id of the probe; if the probe failed before reading it, reads it now.
 std::string boot_id_of(const HostInfo& host) {
   return host.boot_id.empty() ? detail::this_boot_id() : host.boot_id;
 }
@@ -29,7 +29,7 @@ std::string hostname_of(const HostInfo& host) {
   return host.hostname.empty() ? detail::this_hostname() : host.hostname;
 }
 
-/// A sighting as sent to the leader.
+/// A `Sighting` (a device that a rank sees) as sent to all ranks of the node.
 struct SightingRecord {
   Uuid uuid;
   std::int32_t distance = 0;

@@ -125,7 +125,7 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes a lock file without a locked slot. The caller must hold the claim lock, so that no slot is
+/// Removes a lock file unless a slot is locked. The caller must hold the claim lock, so that no slot is
 /// reserved meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
@@ -138,7 +138,7 @@ void remove_if_free(const fs::path& file) noexcept {
   }
 }
 
-/// Whether `lock_name` gives such names to simulated devices.
+/// Whether `name` has the form that `lock_name` gives to simulated devices.
 bool is_simulated_name(std::string_view name) {
   const std::size_t digits = to_string(Uuid{}).size();
   return name.starts_with(simulated_prefix) && name.size() > simulated_prefix.size() + digits &&
@@ -153,7 +153,7 @@ void remove_free_simulated(const fs::path& folder) {
     if (is_simulated_name(entry->d_name)) remove_if_free(folder / entry->d_name);
 }
 
-/// Creates the folder. Returns why it cannot be used.
+/// Creates the folder if it is missing. Returns why the folder cannot be used; empty if it can be used.
 std::string prepare_public(const fs::path& folder) {
   (void)mkdir(folder.c_str(), S_IRWXU);  // the result is checked below
   std::string problem = problem_of_private_folder(folder);
@@ -184,7 +184,7 @@ struct LockedSlot {
     try {
       const fs::path claims = file.parent_path() / claims_file;
       const HeldLock claim = open_file(claims);
-      // Otherwise a claim is in progress, and removes the file.
+      // Otherwise a claim is in progress: this claim or a later one removes the file.
       if (try_lock(claim.file(), 0, claims)) remove_if_free(file);
     } catch (...) {
       // The folder was removed with the file.

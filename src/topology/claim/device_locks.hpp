@@ -17,17 +17,17 @@
 /// kernel releases a process's locks when the process ends in any way.
 ///
 ///     folder/claims         locked while a job claims devices, to serialise claims
-///     folder/GPU-8932f937…  slots: each process that uses the device locks one for its record
+///     folder/GPU-8932f937…  slots: each process that uses the device locks one slot, which has its record
 ///
 /// Open-file-description locks (fcntl(2), Linux) exclude two jobs of one process too. A slot has two bytes to
-/// lock: the leader of a claim locks the first to reserve the slot, and the rank then locks the second. One
-/// of them is locked at any time.
+/// lock: the leader of a claim (the node's first rank) locks the first to reserve the slot; the rank then
+/// locks the second. At least one of both is locked while the slot is in use.
 namespace TESSERA_NAMESPACE::detail {
 
-/// A slot's record of a process that uses the device.
+/// The record in a slot: a process that uses the device.
 struct DeviceUser {
   bool shared = false;            ///< whether other jobs may share the device
-  std::int64_t budget_bytes = 0;  ///< device memory of the process
+  std::int64_t budget_bytes = 0;  ///< device memory that the process may use
   std::int32_t pid = 0;
   std::string program;
 };
@@ -82,8 +82,8 @@ class ClaimInProgress : public Error {
 class ClaimLock {
  public:
   /// Waits for a claim in progress, and runs the progress callback a thousand times a second. Throws
-  /// `ClaimInProgress` after `patience`: a claim takes less than a millisecond, so the other process must be
-  /// stopped. Removes unused files of simulated devices.
+  /// `ClaimInProgress` after `patience`: a claim takes less than a millisecond, so the other process hangs or
+  /// is suspended. Removes unused files of simulated devices.
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 

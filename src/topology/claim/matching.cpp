@@ -109,8 +109,8 @@ class AssignmentProblem {
     const std::size_t given_up = column_of_[row];
     const auto settled = [&](std::size_t j) { return row_of_[j] != none && row_of_[j] < row; };
     if (settled(column)) return false;
-    // Breadth-first search of an alternating cycle: from `column` by columns that their rows exchange to
-    // `given_up`.
+    // Breadth-first search for an alternating cycle: each row that loses its column takes another one, from
+    // `column` on, until a row takes `given_up`.
     std::vector<std::size_t> before(columns_, none);
     std::vector<std::size_t> queue{column};
     before[column] = column;

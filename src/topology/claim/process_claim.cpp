@@ -42,7 +42,7 @@ std::uint64_t this_thread() noexcept {
   return number;
 }
 
-/// Far below the time in which a cancelled job must end.
+/// Interval of checks for cancellation: far below the time in which a cancelled job must end.
 constexpr std::chrono::milliseconds between_looks{20};
 
 }  // namespace

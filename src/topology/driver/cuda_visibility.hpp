@@ -25,8 +25,8 @@ class CudaVisibility {
   CudaVisibility(const CudaVisibility&) = delete;
   CudaVisibility& operator=(const CudaVisibility&) = delete;
 
-  /// The index that CUDA will assign to a claimed device; empty if CUDA is already initialised and can be
-  /// queried.
+  /// The index that CUDA will assign to a claimed device; empty if this object has no effect (see above). If
+  /// CUDA is already initialised, query CUDA instead.
   [[nodiscard]] std::optional<Ordinal> ordinal_of(const DeviceInfo& device) const;
 
  private:
@@ -36,9 +36,9 @@ class CudaVisibility {
 /// Restores the variable if CUDA is initialised. A repeated call costs a lock.
 void restore_once_cuda_has_started();
 
-/// The user's value of the variable.
+/// The user's value of CUDA_VISIBLE_DEVICES.
 [[nodiscard]] std::optional<std::string> visible_devices_as_found();
-/// The value of the variable that CUDA has read, or will read.
+/// The value of CUDA_VISIBLE_DEVICES that CUDA has read, or will read.
 [[nodiscard]] std::optional<std::string> visible_devices_for_cuda();
 
 /// The devices that CUDA has found; empty if CUDA is not initialised in this process. Neither loads nor

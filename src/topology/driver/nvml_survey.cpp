@@ -71,7 +71,7 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
   return instances;
 }
 
-/// Returns the status of the first required call that failed.
+/// Returns the status of the first required call that failed, or `success`.
 Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu,
                 FunctionRef<void(unsigned slot, Status status)> instance_failed) {
   nvml::Device device = nullptr;

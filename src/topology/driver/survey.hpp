@@ -23,7 +23,7 @@ struct Gpu {
   std::vector<MigInstance> instances;
 };
 
-/// Plain data, so that tests can construct it.
+/// What the driver reports about the node's GPUs. Plain data, so that tests can construct it.
 struct Survey {
   std::vector<Gpu> gpus;
   std::vector<std::string> unreadable;  ///< for each other GPU, why it cannot be opened

@@ -31,8 +31,8 @@ void each_line(std::string_view text, Use&& use) {
 
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);
 
-/// Removes leading blanks and a number that a blank or the end follows. Empty for other text ("max",
-/// "unlimited") and numbers out of range.
+/// Removes leading blanks and the number after them, and returns the number, which must end at a blank or at
+/// the end of `text`. Empty for other text ("max", "unlimited") and numbers out of range.
 [[nodiscard]] std::optional<std::int64_t> take_number(std::string_view& text);
 
 /// The number at the beginning of a file.

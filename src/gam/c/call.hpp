@@ -34,7 +34,7 @@ class Call {
 
   /// Throws `Error(interrupted)` if the caller's `cancelled` returns nonzero.
   void stop_if_cancelled() const;
-  /// Calls `work` with a job of this process only, unless the call is already cancelled. With callbacks, the
+  /// Calls `work` with a job of this process only, unless the call is cancelled before. With callbacks, the
   /// work runs on a second thread, while this thread calls the callbacks. `job.options().stop` is then set,
   /// and `base::check_cancelled` throws in the work too once the call is cancelled. Rethrows what `work` or a
   /// callback throws.

@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam::c {
 /// which the position in a `FormulaError` refers.
 [[nodiscard]] int keep_error(const char* function, std::string_view formula) noexcept;
 
-/// RAII guard of a call: it prevents a shutdown of the library. Throws `Error(usage)` during a shutdown.
+/// RAII guard of a call, which prevents a shutdown of the library. Throws `Error(usage)` during a shutdown.
 class CallInProgress {
  public:
   CallInProgress();

@@ -35,7 +35,7 @@ inline constexpr Kind kind_of<Model> = Kind::model;
 template <>
 inline constexpr Kind kind_of<Answer> = Kind::answer;
 
-/// Thread-safe. These functions throw `Error(usage)` for a number that is not an open handle of `kind`.
+/// Thread-safe, like the following functions, which throw `Error(usage)` if `handle` is not open as a `kind`.
 [[nodiscard]] std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object);
 [[nodiscard]] std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle);
 void close_handle(Kind kind, std::uint64_t handle);

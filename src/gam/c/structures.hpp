@@ -12,7 +12,7 @@
 /// Access to structures of the C interface, whose size may differ between versions of the library.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// The size of a structure in its first version. Do not change it when members are added.
+/// The size in bytes of a structure in its first version, which does not change when members are added.
 template <class Structure>
 constexpr std::size_t first_size = 0;
 template <>
@@ -34,7 +34,7 @@ constexpr std::size_t first_size<tessera_gam_responses> = offsetof(tessera_gam_r
 constexpr std::size_t largest_structure = 4096;
 
 /// The number of bytes that a caller's structure of `size` bytes shares with this version's structure. Throws
-/// `Error(usage)` if no version has that size.
+/// `Error(usage)` if `size` is below that of the first version, or above `largest_structure`.
 template <class Structure>
 [[nodiscard]] std::size_t shared_size(std::size_t size, const char* name) {
   static_assert(first_size<Structure> > 0);

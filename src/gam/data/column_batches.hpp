@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct ColumnBatches {
   std::vector<std::string> names;
   TableOptions options{};
-  std::size_t at_once = 0;                ///< 0: as many as fit into half of the free memory
+  std::size_t at_once = 0;                ///< columns per batch; 0: as many as fit into half of free memory
   std::optional<MemoryOptions> memory{};  ///< see `FrameRequest::memory`
   /// Whether columns are only described: see `ReadPlan::set_strays`.
   bool described = false;

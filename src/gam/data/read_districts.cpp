@@ -30,7 +30,7 @@ namespace {
 
 using files::JsonField;
 
-/// A JSON number is also a name.
+/// The name of a district, which may be a JSON number.
 std::string district_name(const JsonField& field) {
   return field.is_number() ? fmt::format("{}", field.number()) : field.text();
 }

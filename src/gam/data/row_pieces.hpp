@@ -28,8 +28,8 @@ namespace TESSERA_NAMESPACE::gam {
 }
 
 /// *Collective.* Calls `write(bytes)` on rank 0 with the results of `make(rows)` of all ranks, in row order.
-/// Each rank makes its own rows in pieces, numbered from its first row. Exceptions of `make` and `write` are
-/// thrown on every rank. Memory: a few pieces, for any number of rows.
+/// Each rank makes its own rows in pieces; `rows` count from the first row of the rank. Exceptions of `make`
+/// and `write` are thrown on every rank. Memory: a few pieces, for any number of rows.
 template <class Make, class Write>
 void write_in_row_order(const mpi::Communicator& comm, const Plan& plan, std::int64_t rows_of_piece,
                         const Make& make, const Write& write) {

@@ -29,7 +29,7 @@ struct TableSource {
   std::optional<files::FileState> expected{};
 };
 
-/// Throws `Error(usage)` for a table in several files.
+/// The source of a table, in files or in memory.
 [[nodiscard]] TableSource source_of(const Table& table);
 
 /// Throws `Error(interrupted)` if `stop` (may be null) asks this rank to stop, or knows that another rank was
@@ -39,7 +39,7 @@ void stop_if_asked(StopRequest* stop);
 /// *Collective.* Opens a source. Throws the same `Error` on every rank, like `open_table` and `open_memory`,
 /// and `Error(input)` if the file is not in the expected state. Opening and reading end with
 /// `Error(interrupted)` once `stop` (which may be null) asks this rank to stop: for this, `options.between`
-/// is replaced.
+/// is replaced. `options.table` is replaced by the options of the source.
 [[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                                        StopRequest* stop, OpenOptions options = {});
 

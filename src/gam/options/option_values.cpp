@@ -14,8 +14,8 @@ double number_from(const NamedOption& given, std::string_view text) {
   return *number;
 }
 
-/// Removes the text before `end` from the front of `rest`. A quoted text may contain `end`, and "" for a
-/// quote.
+/// Removes the text before `end` from the front of `rest`, and returns this text. A quoted text may contain
+/// `end`, and "" for a quote.
 std::string take_text(const NamedOption& given, std::string_view& rest, char end) {
   std::string text;
   if (!rest.starts_with('"')) {

@@ -103,7 +103,7 @@ struct OptionChoices<ScoreModel> {
       {{"spec", ScoreModel::spec}, {"throughput", ScoreModel::throughput}}};
 };
 
-/// Parses an option's text and sets `value`; lists of names are appended to. Throws `Error(usage)`.
+/// Parses an option's text and sets `value`, or appends to a list of names. Throws `Error(usage)`.
 void set_value(const NamedOption& given, const NumberRange& range, bool& value);
 void set_value(const NamedOption& given, const NumberRange& range, double& value);
 void set_value(const NamedOption& given, const NumberRange& range, std::optional<double>& value);

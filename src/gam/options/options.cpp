@@ -50,8 +50,8 @@ constexpr auto& member_of(auto& options) {
     return member_of<Path...>(options.*Member);
 }
 
-/// The option that sets `Member`, or the nested member at `Path`. The text is parsed by the `set_value` of
-/// the member's type, or by `read`.
+/// The table row of the option that sets `Member`, or its nested member at `Path`. The `set_value` of the
+/// member's type, or `read`, parses the text.
 template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));

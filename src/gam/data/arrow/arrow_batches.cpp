@@ -25,7 +25,7 @@ struct OnlyColumn {
 
   ArrowOwner<T> column;
   std::string name;
-  T shown;  ///< the column under Tessera's name; its release callback keeps the caller's structure
+  T shown;  ///< a copy of `*column`, with `name` in a schema; `column` remains the owner
   T* child = &shown;
   const void* validity = nullptr;  ///< null pointer: no row is null
 };
@@ -93,7 +93,7 @@ ArrowBatches take_batches(ArrowArrayStream* from, const BetweenReads& between) {
     refuse_arrow(ErrorCode::input, "its stream lacks a callback");
   ArrowBatches out;
   if (const int error = stream->get_schema(stream.out(), out.schema.out()); error != 0) {
-    out.schema.out()->release = nullptr;  // released: by the specification not valid
+    out.schema.out()->release = nullptr;  // not valid after an error, by the specification
     refuse_arrow(ErrorCode::input, "its stream gives no schema: " + reason(stream, error));
   }
   if (!out.schema) refuse_arrow(ErrorCode::input, "its stream gives a schema that was released");

@@ -48,7 +48,7 @@ class ArrowOwner {
   T it_{};
 };
 
-/// A structure passed in by a caller: released at the end of scope unless its ownership was taken.
+/// Structures passed in by a caller: each is released at the end of scope unless its ownership was taken.
 template <class T>
 class HandedOver {
  public:

@@ -18,7 +18,7 @@ namespace {
 /// The exception of a callback on this thread: no exception can pass through the plugin's C interface.
 thread_local std::exception_ptr thrown_in_callback;
 
-/// Returns the result of `work`; after an exception `failed`, and `finish_call` rethrows the exception.
+/// Returns the result of `work`; if `work` throws, returns `failed`, and `finish_call` rethrows later.
 template <class Result, class Work>
 Result without_throwing(Result failed, const Work& work) noexcept {
   try {

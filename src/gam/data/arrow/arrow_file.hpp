@@ -57,7 +57,7 @@ class ArrowFile {
   std::shared_ptr<Inside> inside_;
 };
 
-/// Record batches of a file, for one thread. The file's `bytes` must outlive the stream, the file need not.
+/// Record batches of a file, for one thread. `bytes` must outlive the stream; the `ArrowFile` need not.
 class ArrowFile::Stream {
  public:
   /// The schema of the batches: a struct of the chosen columns.

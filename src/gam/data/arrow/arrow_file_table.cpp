@@ -228,7 +228,7 @@ class ArrowFileTable::Scan final : public RowScan {
   /// A column of a batch, with the texts of a factor.
   struct Part : ArrowPart {
     std::vector<std::string> levels{};
-    bool same_levels = false;  ///< whether the levels are those of the batch before
+    bool same_levels = false;  ///< whether the levels are those of the previous batch
   };
   struct Wanted {
     std::size_t column;  ///< index in the plan

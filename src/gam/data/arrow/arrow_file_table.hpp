@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// are in `left_out`. The levels of an ordered dictionary are those of its first batch.
 ///
 /// Each rank reads the row groups (or record batches) that contain its rows, one at a time on each thread,
-/// and in them only requested columns. Memory: per thread, one row group of a requested column.
+/// and in them only requested columns. Memory: per thread, one row group of the requested columns.
 ///
 /// Throws the same `Error(input)` on every rank: without a plugin, or for a file that the plugin cannot open.
 [[nodiscard]] std::unique_ptr<TableReader> open_arrow_file(const Workers& workers, const std::string& path,

@@ -28,7 +28,7 @@ namespace {
 using base::at;
 using ArrowKind = ArrowType::Kind;
 
-/// Values between two checks for a request to stop.
+/// Number of values between two checks for a request to stop.
 constexpr std::size_t values_between_questions = std::size_t{1} << 16;
 
 /// Calls `use(T{})` with the C++ type T for an Arrow type's numbers.
@@ -44,8 +44,8 @@ void with_numbers_of(const ArrowType& type, const Use& use) {
   }
 }
 
-/// Converts integers of 64 bits, in place if `numbers` are the same memory. False if one may have no exact
-/// double.
+/// Converts signed 64-bit integers; `numbers` may be the memory of the values. False if some integer may have
+/// no exact double.
 bool convert_integers(const ArrowValues& values, std::span<double> numbers) {
   // Processors before AVX-512 have no vector instruction for this. Each half of the bits, placed below the
   // exponent bits of 2^52 or 2^84, is an exact double; the sum of the two halves is rounded once.

@@ -44,7 +44,7 @@ struct ArrowPart {
                            ///< number of values
   std::vector<double> own_numbers{};
   std::vector<std::int32_t> own_codes{};
-  std::int64_t inexact = 0;  ///< integers without an exact double
+  std::int64_t inexact = 0;  ///< 64-bit integers above 2^53 in magnitude, after conversion
 };
 
 /// Reads a column of a batch; the batch must outlive the part. A part of another batch may be given: its

@@ -40,7 +40,7 @@ constexpr Format timestamps[] = {{"tss:", {ArrowKind::integer, 8, 1}},
                                  {"tsu:", {ArrowKind::integer, 8, 1e6}},
                                  {"tsn:", {ArrowKind::integer, 8, 1e9}}};
 
-/// Maximum number of buffers of text views: views have buffer indices of 32 bits.
+/// Maximum number of buffers of an array of text views: views have buffer indices of 32 bits.
 constexpr std::int64_t most_buffers = 3 + std::int64_t{std::numeric_limits<std::int32_t>::max()};
 /// Maximum bytes of text in one buffer.
 constexpr std::int64_t most_text_bytes = std::int64_t{1} << 47;

@@ -112,7 +112,7 @@ class ArrowValues {
   const unsigned char* validity_ = nullptr;  ///< null: no value is null
   const unsigned char* values_ = nullptr;    ///< numbers, bits, offsets or views
   const char* text_ = nullptr;
-  std::span<const void* const> buffers_;  ///< buffers of text views
+  std::span<const void* const> buffers_;  ///< text buffers to which views refer
   const unsigned char* sizes_ = nullptr;  ///< sizes of the buffers
 };
 

@@ -32,8 +32,8 @@ class Decoder {
 
 [[nodiscard]] std::unique_ptr<Decoder> make_bzip2_decoder();
 /// Decompresses the members of a gzip file (RFC 1952, 2.2), and skips zero padding after them, which tapes
-/// and block devices write. Other bytes after a member are an error: gzip ignores them, and so misses a
-/// member with a damaged header.
+/// and block devices write. Other bytes after a member are an error: the program gzip ignores them, and so
+/// misses a member with a damaged header.
 [[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
 [[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder();

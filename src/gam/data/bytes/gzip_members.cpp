@@ -23,7 +23,7 @@ std::int64_t little_endian(std::span<const char> bytes) {
   return number;
 }
 
-/// A member's size from its header; nothing if the header does not contain it.
+/// The size of a member in bytes, from its header; nothing if the header has no size.
 std::optional<std::int64_t> member_bytes(std::string_view header) {
   constexpr std::string_view magic("\x1f\x8b\x08\x04", 4);  // deflate, with extra fields
   constexpr std::string_view extra(
@@ -112,7 +112,7 @@ void GzipMembers::load(std::size_t member) {
   if (!inflate(begin.packed, end.packed)) refuse_damage(begin.packed);
 }
 
-/// Decompresses bytes [begin, end) of the file; false unless they are one member of its declared sizes.
+/// Decompresses bytes [begin, end) of the file; false unless these are one member of the declared sizes.
 bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   packed_.resize(static_cast<std::size_t>(end - begin));
   const std::size_t got = file_.read_at(begin, packed_);

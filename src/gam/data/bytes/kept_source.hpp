@@ -58,8 +58,8 @@ class KeptSource final : public ByteSource {
       : packed_(path, packing, std::move(options)) {}
 
   [[nodiscard]] PackedSource& packed() noexcept { return packed_; }
-  /// Decompresses the whole file into the cache if its decompressed size is at most `max_bytes`; returns this
-  /// size.
+  /// Decompresses the whole file into the cache, and returns the decompressed size; nothing if a cache of
+  /// `max_bytes` bytes is too small.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
   [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_.bytes(); }
@@ -86,7 +86,7 @@ class KeptSource final : public ByteSource {
 
     [[nodiscard]] std::size_t read(std::span<char> buffer) override;
     void seek(std::int64_t offset) override { offset_ = offset; }
-    /// To be called after `packed` was moved by another reader.
+    /// To be called after another reader has changed the position of `packed`.
     void forget_position() noexcept { packed_offset_ = -1; }
 
    private:

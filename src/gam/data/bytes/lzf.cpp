@@ -7,8 +7,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Source: the format of LibLZF (Lehmann). A control byte n < 32 precedes n + 1 literal bytes. Any other
-/// control byte begins a back reference: its upper three bits are the length (if 7, the next byte is added),
-/// its lower five bits and the next byte are the distance.
+/// control byte begins a back reference: its upper three bits are the length minus 2 (if 7, the next byte is
+/// added), its lower five bits and the next byte are the distance minus 1.
 std::optional<std::size_t> inflate_lzf(std::span<const char> packed, std::span<char> room) {
   constexpr unsigned least_reference = 32;
   constexpr unsigned long_length = 7;

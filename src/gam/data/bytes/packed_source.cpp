@@ -37,7 +37,7 @@ constexpr std::size_t step_bytes = std::size_t{4} << 20;
 constexpr std::int64_t many_times = 100;
 /// Minimum number of decompressed bytes for an estimate of the file's ratio.
 constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
-/// Maximum size of a file that is read into memory as a whole: a larger one would block for too long.
+/// Maximum size of a file that is read into memory as a whole; a larger file would block for too long.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
 
 /// Like `unpack_gzip`, on a separate thread, because the decompression of a large member cannot be

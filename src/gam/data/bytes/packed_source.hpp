@@ -27,7 +27,7 @@ struct Packing {
 };
 inline constexpr Packing gzip_packing{"gzip", "\x1f\x8b", &make_gzip_decoder};
 
-/// Null: the file is not compressed.
+/// Null: the file does not begin like a compression format of this build.
 [[nodiscard]] const Packing* packing_of(const files::InputFile& file);
 
 class PackedStream {

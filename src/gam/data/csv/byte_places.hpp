@@ -40,7 +40,7 @@ inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   return places;
 }
 
-/// Prefix parity: each bit is the parity of all bits up to it.
+/// Prefix parity: bit i of the result is the parity of bits 0 to i.
 inline std::uint64_t parities(std::uint64_t bits) noexcept {
   for (int shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;

@@ -79,7 +79,7 @@ class RowScanner {
         wanted_(wanted_of(plan, file)),
         reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
-  /// Passes `rows`, which end before byte `end` of the file, to `part`; reads from landmark `start` on.
+  /// Passes `rows` to `part`, reading from landmark `start` on. The rows must end at byte `end` or before.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     part.set_decimal_comma(file_.dialect.decimal == ',');
     reader_.go_to(start.offset, start.line, end);
@@ -127,7 +127,7 @@ class RowScanner {
     }
   }
 
-  /// Whether every quote encloses a whole field.
+  /// Whether every quote of the row encloses a whole field.
   [[nodiscard]] bool is_simple() const {
     std::size_t quotes = reader_.quotes();
     for (std::size_t i = 0; quotes > 0 && i < reader_.field_ends().size(); ++i) {
@@ -139,7 +139,7 @@ class RowScanner {
     return quotes == 0;
   }
 
-  /// Requires `is_simple`.
+  /// For a row that `is_simple`.
   std::size_t take_simple_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     const bool quotes = reader_.quotes() > 0;
@@ -154,7 +154,7 @@ class RowScanner {
     return fields;
   }
 
-  /// Takes any row. Checks every field, because any field may have misplaced quotes.
+  /// For any row. Checks every field, because any field may have misplaced quotes.
   std::size_t take_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     auto wanted = wanted_.begin();

@@ -22,7 +22,7 @@ struct CsvHeader {
   std::vector<std::string> columns;
   std::string quotes;            ///< a character per column: '"' if its name is quoted or empty, else a blank
   std::int64_t data_offset = 0;  ///< offset of the first byte after the header
-  std::int64_t data_line = 1;
+  std::int64_t data_line = 1;    ///< number of the line at `data_offset`
   CsvDialect dialect{};
   std::string dialect_words{};  ///< description of the inferred dialect, for the log
 };
@@ -42,8 +42,8 @@ struct CsvRows {
   BetweenReads between;
 };
 
-/// A scan of the rows: on several threads if the source has random access, otherwise sequential. Keeps
-/// references to its arguments. Throws `Error(input)`, with the line, for a row that does not match the
+/// A scan of the rows: on several threads if the source has random access, otherwise sequential. The scan
+/// keeps references to the arguments. Throws `Error(input)`, with the line, for a row that does not match the
 /// header. Rethrows exceptions of `FramePart`.
 [[nodiscard]] std::unique_ptr<RowScan> scan_csv(const CsvRows& file, const ReadPlan& plan, int threads);
 

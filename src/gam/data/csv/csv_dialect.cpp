@@ -149,7 +149,7 @@ bool has_decimal_commas(ByteSource& source, const std::string& path, std::size_t
   });
 }
 
-/// Ignores malformed rows, which the reading of the table reports.
+/// Ends `look` at a malformed row without an error: the reading of the table reports the row.
 template <class Look>
 void look_at(const Look& look) {
   try {

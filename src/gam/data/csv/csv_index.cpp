@@ -15,8 +15,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// State at the beginning of a part of the file: whether it is inside quotes, whether its first line has
-/// content in the previous part, and the number of rows and lines before the part.
+/// State at the beginning of a part of the file: whether it begins inside quotes, whether its first line has
+/// content in earlier parts, the number of rows before the part, and the number of its first line.
 struct PartStart {
   bool inside = false;
   bool content = false;

@@ -51,7 +51,7 @@ class CsvPartScanner {
   void feed(std::string_view bytes);
 
   [[nodiscard]] const CsvPartSummary& summary() const { return summary_; }
-  /// Landmarks if the part begins inside or outside quotes. Rows and lines are counted from its beginning.
+  /// Landmarks if the part begins inside or outside quotes. Rows and lines count from the part's beginning.
   [[nodiscard]] const std::vector<CsvLandmark>& landmarks(bool inside) const {
     return landmarks_[inside ? 1 : 0];
   }
@@ -79,7 +79,7 @@ struct CsvStarts {
   std::vector<CsvLandmark> landmarks;
 };
 /// Locates the rows of the consecutive parts in `scanners`, by prefix sums over `parts`, all parts of the
-/// file. `position`: the index in `parts` of the first scanner. The file begins at `first_line`. Pure.
+/// file. `position`: the index in `parts` of the first scanner. The first part begins at `first_line`. Pure.
 [[nodiscard]] CsvStarts located(std::span<const CsvPartScanner> scanners,
                                 std::span<const CsvPartSummary> parts, std::size_t position,
                                 std::int64_t first_line);

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct CsvOptions {
   std::size_t buffer_bytes = std::size_t{1} << 18;  ///< bytes per thread; small enough for the cache
-  /// Spacing of the landmarks in bytes; 0: chosen by the file's size.
+  /// Distance of the landmarks (`CsvLandmark`) in bytes; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
   OpenOptions open{};
 };
@@ -27,8 +27,8 @@ struct CsvOptions {
 /// frame_part.hpp interprets the fields.
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
-/// all threads of its team. This includes gzip files of blocks with known sizes, as written by bgzip. Any
-/// other compressed file is decompressed from its beginning on one thread: by rank 0 to count the rows, and
+/// all threads of its team, also for gzip files of blocks with known sizes, as written by bgzip. Any other
+/// compressed file is decompressed from its beginning on one thread: by rank 0 to count the rows, and
 /// by each rank to read its own rows.
 ///
 /// The decompressed text is cached while the rows are counted (kept_source.hpp), if it takes at most a

@@ -108,7 +108,7 @@ bool CsvRowReader::skip_line() {
   }
 }
 
-// Extends the row to the next line end outside quotes; false if there is none.
+// Extends the row to the next line end outside quotes, or the end of the file; false if no bytes are left.
 bool CsvRowReader::cut() {
   row_line_ = line_;
   quotes_ = fields_ = 0;

@@ -45,7 +45,7 @@ constexpr std::uint64_t normalised(std::uint64_t number) noexcept {
 }
 
 struct Reciprocal {
-  std::uint64_t value = 0;  ///< normalised 2^126 / power, truncated; at most 2^63
+  std::uint64_t value = 0;  ///< 2^126 / normalised power, truncated; at most 2^63
   int shift = 0;            ///< shift that normalises the power
 };
 inline constexpr auto reciprocals = [] {
@@ -76,7 +76,7 @@ inline std::uint64_t value_of(std::uint64_t eight) noexcept {
          32;
 }
 
-/// A decimal number, `number` / 10^`places`; undefined from 10^19 on.
+/// The decimal number `number` / 10^`places`, with `number` below 10^19.
 struct Scaled {
   std::uint64_t number = 0;
   int places = 0;  ///< digits after the point

@@ -150,7 +150,7 @@ class FileList final : public TableReader {
   [[nodiscard]] TableReader& reader(std::size_t file) const {
     return readers_[file] ? *readers_[file] : *first_;
   }
-  /// Without `between`, which must be called on the calling thread.
+  /// The options without `between`, which this class itself calls on the calling thread.
   [[nodiscard]] OpenOptions options_alone() const {
     OpenOptions options = options_;
     options.between = {};
@@ -166,7 +166,7 @@ class FileList final : public TableReader {
     return opened;
   }
 
-  /// Ignores the device number, because a shared file system may have another one on each node.
+  /// Ignores the device number, because it may differ between nodes for a shared file system.
   void check_state(const TableReader& opened, std::size_t file) const {
     files::FileState state = opened.opened();
     state.device = files_[file].state.device;

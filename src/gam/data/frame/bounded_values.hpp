@@ -36,11 +36,11 @@ struct BoundedValues {
   KeySpan range{};
   std::int64_t below = 0;
   std::vector<double> inside{};
-  bool all_kept = true;  ///< false: more than `most` values were in the range
+  bool all_kept = true;  ///< false: values in the range were dropped
 
-  /// Ignores NaN. Drops values in the range once `inside` has `most`.
+  /// Ignores NaN. Drops further values in the range once `inside` has `most` values or more.
   void add(std::span<const double> values, std::size_t most);
-  /// Like `add`; also returns `scan(values)`, in one pass through the cache.
+  /// Like `add`; also returns `scan(values)`, in one pass over memory.
   [[nodiscard]] NumberScan add_and_scan(std::span<const double> values, std::size_t most);
   void take(BoundedValues& other, std::size_t most);
   void clear() noexcept;
@@ -49,8 +49,8 @@ struct BoundedValues {
   void keep(const double* found, const Bounded& bounded, std::size_t most);
 };
 
-/// Maximum number of values that a thread stores for this many rows. Ranges with more than one row in eight,
-/// e.g. because of many ties, are scanned again.
+/// Maximum number of values that each of `threads` threads keeps of a rank's `rows` rows. A range with more
+/// than one row in eight, e.g. because of many ties, is scanned again.
 inline std::size_t most_kept_of_thread(std::size_t rows, std::size_t threads) {
   constexpr std::size_t share = 8;
   return std::max(rows / share / threads, std::size_t{512});
@@ -58,7 +58,7 @@ inline std::size_t most_kept_of_thread(std::size_t rows, std::size_t threads) {
 
 inline constexpr std::size_t bounded_at_once = 512;
 
-/// Copies the values in the range to `found`, which must have space for `bounded_at_once` numbers.
+/// Copies the values in the range to `found`, which must have space for `values.size()` numbers.
 Bounded find_in_range(std::span<const double> values, KeySpan range, double* found);
 
 }  // namespace TESSERA_NAMESPACE::gam

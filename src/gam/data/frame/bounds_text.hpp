@@ -2,8 +2,8 @@
 // Code that finds values in a range, compiled for each register width: see base/each_width.hpp.
 
 /// Writes the values in the range to `found`, which must have space for `count` numbers. NaN counts as
-/// neither below nor in the range. Few vectors have a value in the range, so that a branch per vector is
-/// predicted better than one per value.
+/// neither below nor in the range. Few vectors have a value in the range, so a branch per group of vectors is
+/// predicted better than a branch per value.
 TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found) {
   constexpr std::size_t vectors = 4;
@@ -39,8 +39,8 @@ TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, dou
   return out;
 }
 
-/// `find_bounded` and a scan of the values in one pass; `found` must have space for `count` numbers and one
-/// register more.
+/// `find_bounded` and `scan`, with AVX-512 in one pass. `found` must have space for `count` numbers and one
+/// more register.
 TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found, NumberScan& scanned) {
 #if TESSERA_LANES == 8

@@ -19,8 +19,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The values of a column, one per row: in this object; or borrowed from a table in memory, which must
-/// outlive it unchanged; or in zeroed pages (`zeros`) or a scratch file, shared by copies of the column.
+/// The values of a column, one per row. They are in this object, or borrowed from a table in memory (which
+/// must outlive this object unchanged), or in zeroed pages (`zeros`) or a scratch file that copies share.
 template <class T>
 class ColumnStorage {
  public:
@@ -43,7 +43,7 @@ class ColumnStorage {
     out.elsewhere_ = {out.zeros_.get(), size};
     return out;
   }
-  /// As many values as fit into `memory`.
+  /// A column in `memory`, with as many values as fit.
   [[nodiscard]] static ColumnStorage in(files::ScratchMemory memory) {
     ColumnStorage out;
     out.scratch_ = std::make_shared<files::ScratchMemory>(std::move(memory));
@@ -51,7 +51,7 @@ class ColumnStorage {
     return out;
   }
 
-  /// Writable values that can grow; borrowed or scratch values are copied first.
+  /// Writable values that can grow; values outside this object are copied into it first.
   [[nodiscard]] std::vector<T>& own() {
     if (!elsewhere_.empty()) {
       own_.assign(elsewhere_.begin(), elsewhere_.end());
@@ -95,7 +95,7 @@ class ColumnStorage {
 
   std::vector<T> own_;
   std::span<const T> elsewhere_;
-  // The owner of `elsewhere_`; both null: borrowed values, or values in `own_`.
+  // The owner of `elsewhere_`, at most one; both null: the values are borrowed, or in `own_`.
   std::shared_ptr<T> zeros_;
   std::shared_ptr<files::ScratchMemory> scratch_;
 };
@@ -175,7 +175,7 @@ class NumberView {
   NumberView(const double* run) noexcept : run_(run) {}
   explicit NumberView(const ColumnPieces<double>& pieces) noexcept : pieces_(&pieces) {}
 
-  /// False if there is no column.
+  /// False for a default-constructed view, which has no column.
   explicit operator bool() const noexcept { return run_ != nullptr || pieces_ != nullptr; }
   [[nodiscard]] double operator[](std::size_t row) const noexcept {
     return pieces_ == nullptr ? run_[row] : (*pieces_)[row];

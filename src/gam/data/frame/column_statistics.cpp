@@ -146,7 +146,7 @@ class ColumnSummary {
   /// The coefficients of R's poly(): degree recurrence terms, then degree + 1 squared norms.
   [[nodiscard]] std::vector<double> polynomial(std::size_t degree) const {
     const double centre = mean().mean;
-    // A polynomial with a smaller relative square is zero at every value, up to rounding.
+    // A polynomial with a smaller sum of squares, relative to that of x^j, is zero up to rounding.
     constexpr double nothing = 1e-24;
     std::vector<double> alpha;
     std::vector<double> square;
@@ -172,8 +172,8 @@ class ColumnSummary {
     return alpha;
   }
 
-  /// *Collective.* Order statistics of the values in [lower, upper], by radix selection on the bytes of their
-  /// keys.
+  /// *Collective.* The values at `places` (from 0) among the sorted values in [lower, upper], by radix
+  /// selection on the bytes of their keys (`base::ordered_key`).
   [[nodiscard]] std::vector<double> select(std::span<const std::int64_t> places, double lower,
                                            double upper) const {
     constexpr std::size_t digits = 256;
@@ -208,7 +208,7 @@ class ColumnSummary {
     return out;
   }
 
-  /// The minimum, the maximum, and R's quantiles of type 7 at the probabilities after 0 and 1.
+  /// The minimum, the maximum, and R's type-7 quantiles at the probabilities `arguments[4…]`.
   [[nodiscard]] std::vector<double> quantiles() const {
     const double lower = statistic_.arguments[0];
     const double upper = statistic_.arguments[1];

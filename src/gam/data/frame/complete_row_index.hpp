@@ -22,14 +22,14 @@ class CompleteRowIndex {
   [[nodiscard]] std::int64_t first() const noexcept { return before_.front(); }
   [[nodiscard]] std::int64_t end() const noexcept { return before_.back(); }
   [[nodiscard]] std::int64_t index_of(std::size_t row) const;
-  /// The row of this rank with this index; nothing if another rank has it. Cost: up to 0.1 us.
+  /// The local row with this index; nothing if the row is on another rank. Cost: up to 0.1 us.
   [[nodiscard]] std::optional<std::size_t> row_of(std::int64_t index) const;
 
  private:
   [[nodiscard]] std::span<const std::uint8_t> marks_of(std::size_t stretch) const;
 
   const Frame& frame_;
-  std::vector<std::int64_t> before_;  ///< complete rows of the job before each 1,024 rows, and after all rows
+  std::vector<std::int64_t> before_;  ///< complete rows of the job before each 1,024 rows, and before `end()`
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -167,7 +167,7 @@ class FrameComputer {
   }
 
  private:
-  /// *Collective.* Bytes of columns in scratch files, and of all columns with the computed variables.
+  /// *Collective.* Sizes over all ranks: of columns in scratch files, and of all columns and variables.
   [[nodiscard]] SpilledColumns spilled() const {
     std::array<std::int64_t, 2> bytes{in_.memory.spilled_bytes(), computed_bytes_};
     workers_.comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
@@ -202,7 +202,7 @@ class FrameComputer {
     variable.levels = levels;
   }
 
-  /// Negative codes are unchanged.
+  /// Replaces each code c by to[c]; negative codes are unchanged.
   void recode(Variable& variable, std::span<const std::int32_t> to) const {
     std::int32_t* const codes = variable.codes.writable();
     for_each_run(workers_, in_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
@@ -302,7 +302,7 @@ class FrameComputer {
     out_.chosen_rows = chosen[0];
   }
 
-  /// Marks rows without a value as incomplete, and reports the computed variable to the log.
+  /// Marks rows without a value as incomplete, and records missing and unseen values for the log.
   void mark_complete(Variable& variable) {
     const bool unseen_is_complete = has_text(request_.unseen_is_complete, variable.name);
     const bool needs_finite = has_text(request_.left_out_if_infinite, variable.name);
@@ -334,7 +334,7 @@ class FrameComputer {
                             .more_unseen = counts[1] > 0});
   }
 
-  /// For predictions: replaces codes by those of the model's levels.
+  /// For predictions: replaces the codes by codes of the model's levels.
   void map_to_known_levels(Variable& variable) const {
     const auto known = std::ranges::find(request_.known_levels, variable.name,
                                          &std::pair<std::string, std::vector<std::string>>::first);
@@ -375,7 +375,7 @@ class FrameComputer {
         })[0];
   }
 
-  /// Drops levels without a complete row, unless they are known or requested.
+  /// Drops levels without a complete row, unless levels are known or the request keeps unused levels.
   void settle_levels(Variable& variable) {
     const bool known = std::ranges::any_of(request_.known_levels,
                                            [&](const auto& one) { return one.first == variable.name; });

@@ -78,8 +78,8 @@ void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyR
   }
 }
 
-/// The sorted distinct keys of complete rows in a range, about `expected`. Threads sort shares of the rows,
-/// then merge pairs of shares.
+/// The sorted distinct keys in `range` of this rank's complete rows, about `expected` keys. Threads sort
+/// shares of the rows, then merge pairs of shares.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
                                       const ColumnNumbers& numbers, KeyRange range, std::int64_t expected) {
   constexpr std::int64_t rows_of_run = 1 << 16;
@@ -89,7 +89,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
   workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
     std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];
-    // Reserve the maximum, because untouched pages cost nothing.
+    // Reserve generously, because untouched pages cost nothing.
     keys.reserve(base::at(std::min(part.size(), expected)));
     for (std::int64_t begin = part.begin; begin < part.end; begin += rows_of_run)
       add_keys(frame, numbers, {begin, std::min(part.end, begin + rows_of_run)}, range, keys);
@@ -119,7 +119,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
     for (std::size_t t = 0; t < positions.size(); ++t)
       below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
     comm.allreduce(std::span(below), mpi::Reduction::sum);
-    // At most `position` keys are smaller: the sought key has this bit.
+    // If at most `position` keys are smaller, the sought key has this bit.
     for (std::size_t t = 0; t < positions.size(); ++t) {
       if (below[t] <= positions[t]) found[t] |= bit;
     }
@@ -205,13 +205,13 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;
-  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key; last, the number of keys
+  std::vector<std::int64_t> begins_ = {0};  ///< position of each range's first key, then the number of keys
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's keys in the current range
 };
 
-/// Number of values of a column that a rank may hold at once, in three copies: a quarter of the columns'
-/// memory, but at least a minimum.
+/// Number of values of a column that a rank may hold at once, in three copies: as many as fit into a quarter
+/// of the memory for columns, but at least `least`.
 std::int64_t values_at_once(const RowMemory& memory) {
   constexpr std::int64_t least = std::int64_t{1} << 21;
   constexpr auto copies = static_cast<std::int64_t>(3 * sizeof(std::uint64_t));
@@ -223,7 +223,7 @@ std::int64_t values_at_once(const RowMemory& memory) {
 Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
   const mpi::Communicator& comm = workers.comm;
   const ColumnNumbers& numbers = numbers_of(frame, variable);
-  // If few values are needed, a sorted list per thread is faster than sorting the column.
+  // Few values are needed, so a sorted list per thread is faster than sorting the column.
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {

@@ -24,7 +24,7 @@ inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
 }
 
 /// *Collective.* The extents of `count` quantities over the complete rows of the job: `measure(begin, end,
-/// extents)` adds the extents of a run of rows.
+/// extents)` adds a run of rows to `extents`.
 template <class Measure>
 [[nodiscard]] std::vector<Extent> extents_of_runs(const Workers& workers, const Frame& frame,
                                                   std::size_t count, const Measure& measure) {
@@ -54,7 +54,7 @@ template <class Measure>
                          });
 }
 
-/// *Collective.* The extent of a numeric variable; without a scan if it was computed while reading the table.
+/// *Collective.* The extent of a numeric variable over complete rows; no scan if the frame has `extents`.
 [[nodiscard]] inline Extent extent_of(const Workers& workers, const Frame& frame, int variable) {
   if (const std::vector<Extent>& known = frame.extents; !known.empty()) {
     std::array<Extent, 1> extent{known[base::at(variable)]};

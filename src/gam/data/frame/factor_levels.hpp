@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// otherwise in byte order, independent of the locale.
 void sort_levels(std::vector<std::string>& levels);
 
-/// The level for a number with this spelling: 1 for 1.0 and 01. Integers above 2^53 are identifiers that
-/// doubles may not distinguish, so they keep their spelling.
+/// The level for a number with this spelling: 1 for 1.0 and 01. Numbers of magnitude 2^53 or more keep their
+/// spelling, because they may be identifiers that doubles do not distinguish.
 [[nodiscard]] std::string number_level(std::string_view text, double number);
 [[nodiscard]] bool are_number_levels(std::span<const std::string> levels);
 

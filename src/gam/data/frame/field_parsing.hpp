@@ -21,7 +21,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// "<U+00A0>1.5" begins with a no-break space.
 [[nodiscard]] std::string visible_text(std::string text);
 
-/// Parses a number as R does: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
+/// Parses a number as R does: decimal or hexadecimal, signed or not; Inf, infinity, NaN. Nothing for another
 /// text. The text must be trimmed. Overflow gives infinity, underflow gives 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
 [[nodiscard]] std::optional<double> field_number(std::string_view text, bool decimal_comma);

@@ -47,14 +47,14 @@ struct ColumnReading {
   bool factor = false;
   std::int64_t missing = 0;
   std::int64_t blank = 0;       ///< empty or blank fields, which are levels of a factor
-  std::int64_t inexact = 0;     ///< numbers that lost digits, because a double has 15
+  std::int64_t inexact = 0;     ///< numbers that lost digits in the conversion to double
   std::string unit{};           ///< unit of the numbers, e.g. "days since 1970-01-01"; or empty
   bool without_quotes = false;  ///< quotes around numbers were ignored
   std::int64_t levels = 0;
   std::string first{};
   std::int64_t unseen = 0;                   ///< in predictions: rows with a level that the model lacks
   std::vector<std::string> unseen_levels{};  ///< the first unseen levels, in byte order
-  bool more_unseen = false;                  ///< there are more than these
+  bool more_unseen = false;                  ///< there are more than `unseen_levels`
 };
 
 /// For the log: "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'".
@@ -98,8 +98,8 @@ struct Frame {
   std::int64_t complete_rows = 0;             ///< complete rows of the job, mgcv's n
   std::optional<std::int64_t> chosen_rows{};  ///< rows of the job in the request's subset, if it has one
   std::vector<ColumnReading> columns;         ///< columns used by the variables, the same on every rank
-  /// Extent of each variable over this rank's complete rows; empty for factors. No elements for a frame that
-  /// was not read from a table.
+  /// Extent of each variable over this rank's complete rows; empty for factors. No elements if the reading of
+  /// the table did not compute them, e.g. for a frame with computed variables.
   std::vector<Extent> extents;
   /// Values of each variable near its median, found while reading complete rows; empty if not requested.
   std::vector<std::vector<BoundedValues>> near_medians;
@@ -117,8 +117,8 @@ struct Frame {
   }
 };
 
-/// The missing values of the job's rows, for messages: " (missing: 500 of z, 312 of x)"; empty: there are
-/// none.
+/// The numbers of missing values in the job, for messages: " (missing: 500 of z, 312 of x)"; empty if there
+/// are none.
 [[nodiscard]] std::string missing_by_column(const Frame& frame);
 
 /// Maximum number of columns of a table. Each column takes memory on every rank, even if unused.
@@ -138,7 +138,7 @@ struct FrameRequest {
   std::vector<std::string> unbounded{};
   /// Factors whose levels are the fields' texts, even if all are numbers.
   std::vector<std::string> texts{};
-  /// In predictions: units of the fit's date columns by name. Texts in these columns are read as dates too.
+  /// In predictions: units of the fit's date columns by name. Texts in these columns are read as dates.
   std::vector<std::pair<std::string, std::string>> units{};
   /// In predictions: a row is incomplete if one of these variables is infinite. Infinity in any other
   /// variable is an Error.
@@ -146,7 +146,7 @@ struct FrameRequest {
   TableOptions options;
   /// Where columns may be stored; nothing: only in memory, and reading is refused if they do not fit.
   std::optional<MemoryOptions> memory;
-  /// Whether columns are read without a model: all rows are complete then, and values may be infinite.
+  /// Whether all rows count as complete and values may be infinite, as for columns read without a model.
   bool every_row = false;
   bool as_vectors = false;  ///< the caller takes each column as a std::vector, by `own`
   /// Bytes that a rank needs per row in addition to the columns.
@@ -160,7 +160,7 @@ struct FrameRequest {
   // Members for `read_variables` only:
   std::optional<Expression> subset{};  ///< rows for which the condition is not TRUE count as incomplete
   bool keeps_unused_levels = false;    ///< keep levels without a complete row
-  /// A column that is a factor with these levels; other values are missing. No levels: all, sorted.
+  /// A column that is a factor with these levels; other values are missing. Empty `levels`: all, sorted.
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;

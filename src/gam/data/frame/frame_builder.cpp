@@ -20,7 +20,7 @@ namespace {
 
 using base::at;
 
-// Runs of rows that a thread reads between two checks for a request to stop.
+// Number of runs of rows that each thread reads between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
 
 std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
@@ -35,8 +35,8 @@ std::string unit_of(const UsedColumn& column, const FieldCounts& counts) {
       plan.path(), column.name, max_levels);
 }
 
-/// Places for the variables' columns, then for the flags of complete rows. The flags get memory first,
-/// because they are accessed first.
+/// Returns places for the variables' columns, then for the flags of complete rows. The flags get memory
+/// first, because they are accessed first.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;
@@ -153,7 +153,7 @@ void FrameBuilder::refuse(const Infinity& infinity) const {
                           plan_.place(infinity.row_number), frame_.variables[infinity.variable].name);
 }
 
-// Reports an infinite value if it precedes the row whose fault ended the reading.
+// Throws for the first infinite value if it is `lasting` and precedes every row whose fault ended a run.
 void FrameBuilder::refuse_lasting_infinity() const {
   const Infinity* const first = first_infinity();
   if (first == nullptr || !first->lasting) return;
@@ -265,7 +265,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     variable.levels = *used.known_levels;
     return;
   }
-  // By thread and code.
+  // By thread and the thread's code.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
   const bool as_given = used.typed && !used.made_factor;
@@ -309,7 +309,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     std::ranges::move(of_rank, std::back_inserter(variable.levels));
   sort_levels(variable.levels);
   if (used.level_order != nullptr) {
-    // Keep levels without a row if a later step decides which levels are kept.
+    // `every_row`: a later step decides which levels are kept, so levels without a row are kept here.
     const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
     variable.levels.clear();
     std::ranges::copy_if(

@@ -27,7 +27,7 @@ constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
 /// Rows of `rows_in_memory_at_once` scanned together, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
-/// In `codes_of_kind`: the text has another `FieldKind`.
+/// In `codes_of_kind`: the text has another `FieldKind` or no code, or has not been looked up.
 constexpr std::int32_t other_kind = std::numeric_limits<std::int32_t>::min();
 constexpr double no_limit = std::numeric_limits<double>::infinity();
 
@@ -488,7 +488,7 @@ void FramePart::stop() {
   stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
 }
 
-// Joins rows of a column in several pieces on demand.
+// The buffered numbers of a column; joins them at the first call if the column is in several pieces.
 const double* FramePart::numbers_of(Column& column) {
   if (column.numbers == nullptr && column.in_memory != nullptr)
     column.numbers = column.in_memory->rows(at_, at_ + processed_, column.joined).data();

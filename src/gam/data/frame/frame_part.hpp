@@ -64,7 +64,7 @@ struct FieldCounts {
   std::int64_t dates = 0;           ///< dates without a time; count as numbers
   std::int64_t times = 0;           ///< dates with a time; count as numbers
   std::int64_t inexact = 0;         ///< numbers with more digits than a double has
-  bool without_quotes = false;
+  bool without_quotes = false;      ///< quotes are ignored: see `ignore_quotes`
   static constexpr std::int64_t FieldCounts::*all[] = {
       &FieldCounts::numbers, &FieldCounts::texts,          &FieldCounts::missing,
       &FieldCounts::blank,   &FieldCounts::quoted_numbers, &FieldCounts::not_numbers,
@@ -140,15 +140,15 @@ struct BatchColumn {
   std::size_t column = 0;             ///< index in the plan
   std::span<const double> numbers{};  ///< numbers without quotes; NaN: missing
   std::span<const std::int32_t> codes{};
-  /// Texts by code of the quoted fields; a negative code is a missing value. Must be the same in each batch
-  /// until `set_file` or `forget_levels`.
+  /// The text of each code, for quoted fields; a negative code is a missing value. The texts must be the same
+  /// in each batch until `set_file` or `forget_levels`.
   const std::vector<std::string>* levels = nullptr;
   std::span<const std::string_view> texts{};  ///< quoted fields
 };
 
 /// The first infinite value that is not permitted, in a row without missing values.
 struct Infinity {
-  std::int64_t row = 0;         ///< number of the row in the table
+  std::int64_t row = 0;         ///< index of the row in the table, from 0
   std::int64_t row_number = 0;  ///< number of the row for messages
   std::size_t variable = 0;
   bool lasting = false;  ///< whether the column cannot become a factor with levels such as INF or 12e4567
@@ -164,7 +164,7 @@ struct Infinity {
 ///     part.end();
 class FramePart {
  public:
-  /// A reading thread of the rank, and the receiver of numbers in memory, or null.
+  /// One of the `count` reading threads of the rank; `taker` receives its numbers in memory, or is null.
   struct Thread {
     int number;
     int count;
@@ -186,7 +186,7 @@ class FramePart {
   /// constant columns, which are not in the file.
   void set_file(std::int64_t before, std::span<const Constant> constants);
 
-  /// `set_file` resets to decimal points.
+  /// Whether numbers have a decimal comma; `set_file` resets this to false.
   void set_decimal_comma(bool decimal_comma) noexcept;
 
   /// Sets a number without quotes in a column of numbers.
@@ -205,7 +205,7 @@ class FramePart {
     if (++waiting_ == most_waiting_) flush();
   }
 
-  /// Number of rows that `set_batch` accepts.
+  /// Number of rows that can be added before the buffered rows are processed.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
   /// Memory in the frame for the next rows, where a reader may write the numbers before `set_batch` to avoid
   /// a copy; empty if there is none.
@@ -213,8 +213,8 @@ class FramePart {
     const Column& of = columns_[column];
     return of.column_to == nullptr ? std::span<double>() : std::span(of.to + waiting_, rows);
   }
-  /// Sets the fields of rows with consecutive row numbers, and ends the rows. Works column by column, or row
-  /// by row if a value may be refused. Numbers are not copied if the plan has them in memory.
+  /// Sets the fields of rows with consecutive row numbers, and ends the rows. Works column by column, except
+  /// for columns whose values must be read as fields. Numbers that the plan has in memory are not copied.
   void set_batch(std::span<const BatchColumn> columns, std::int64_t first_row_number, std::size_t rows);
   void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
 
@@ -229,7 +229,7 @@ class FramePart {
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
-  /// Number of rows in which the variable is NaN.
+  /// Number of rows in which the variable is NaN, or infinite if it is `left_out_if_infinite`.
   [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
   /// The extent of each variable over complete rows; empty for factors.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
@@ -253,7 +253,7 @@ class FramePart {
     std::vector<double> joined{};                // buffered rows of `in_memory` if they span pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cache for `set_levels`
-    std::optional<FieldKind> kind{};                         // kind of the first of `levels`
+    std::optional<FieldKind> kind{};                         // kind of the first level with a code
     std::vector<std::int32_t> codes_of_kind{};               // codes of the levels of `kind`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // cache for `set_field` of a factor
   };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t seconds_of_day = 86'400;
 
-/// Parses a text from its beginning; each `take` consumes what it recognises.
+/// Parses a text from its beginning; each `take` consumes the characters that it recognises.
 class DateText {
  public:
   explicit DateText(std::string_view text) : rest_(text) {}
@@ -40,8 +40,8 @@ class DateText {
   std::string_view rest_;
 };
 
-/// Seconds plus `fraction` / 10^`digits`, correctly rounded up to microseconds. Nanoseconds have the same
-/// bits as in an Arrow column.
+/// Seconds plus `fraction` / 10^`digits`: a number of microseconds (or nanoseconds, for more than 6 digits),
+/// divided by a power of ten. The result has the same bits as for an Arrow column of this unit.
 double with_fraction(std::int64_t seconds, std::int64_t fraction, std::size_t digits) {
   const std::size_t kept = digits <= 6 ? 6 : 9;
   std::int64_t power = 1;

@@ -32,7 +32,7 @@ struct Extent {
 };
 
 struct NumberScan {
-  Extent extent;           ///< range without NaN
+  Extent extent;           ///< range of the numbers, without NaN
   bool all_finite = true;  ///< no NaN or infinity
 
   void add(const NumberScan& other) {
@@ -43,8 +43,8 @@ struct NumberScan {
 
 inline constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-// A number without its sign bit. Adding `lowest_of_exponent` to a number that is not finite carries into the
-// sign bit, because its exponent bits are all ones.
+// All bits except the sign. Adding `lowest_of_exponent` to these bits of a number that is not finite carries
+// into the sign bit, because the exponent bits are all ones.
 inline constexpr std::uint64_t magnitude_bits = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
@@ -52,7 +52,7 @@ inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);
 
 /// The number of values that are NaN or exceed `most` in absolute value. Sets the flags of their rows to 0,
-/// and their elements in `to`, a copy of the numbers, to `missing_number`. Both may be null.
+/// and their elements in `to`, a copy of the numbers, to `missing_number`; `flags` and `to` may be null.
 std::int64_t count_beyond(std::span<const double> numbers, double most, std::uint8_t* flags, double* to);
 
 /// Extent of the numbers whose flag is 1. Flags must be 0 or 1.

@@ -39,7 +39,7 @@ constexpr std::size_t max_listed_names = 20;
           : "");
 }
 
-/// Makes the column a factor whose fields count as numbers until a text is read. Keeps known levels.
+/// Makes the column a factor, of numbers unless a field turns out to be a text. Keeps known levels.
 void make_number_factor(UsedColumn& column) {
   column.text = column.typed = column.made_factor = true;
   if (column.known_levels == nullptr) column.number_levels = true;
@@ -66,7 +66,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   numbers_may_be_missing_ = std::ranges::any_of(request.options.missing, [](const std::string& field) {
     return field_number(trimmed_field(field), false) || field_number(trimmed_field(field), true);
   });
-  // A hash map, because there may be tens of thousands of columns. Of duplicate names the first counts.
+  // A hash map, because there may be tens of thousands of columns. A duplicate name means its first column.
   std::unordered_map<std::string_view, int> position_of;
   for (std::size_t i = 0; i < file_columns.size(); ++i)
     position_of.emplace(file_columns[i], static_cast<int>(i));
@@ -131,9 +131,9 @@ void ReadPlan::set_known_units(const FrameRequest& request) {
   }
 }
 
-// An option without effect on this table is an error.
+// Throws for an option that has no effect on this table.
 void ReadPlan::apply(const TableOptions& options) {
-  // factor(x) is a factor with or without options.
+  // Options do not change factor(x), which is always a factor.
   const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {
     bool found = false;
     for (UsedColumn& column : columns_) {

@@ -59,7 +59,7 @@ struct StrayTexts {
   std::string place{};
 };
 
-/// Maps the variables of a request to the columns of a file. Refers to the request, which must outlive it.
+/// Maps the variables of a request to the columns of a file. The request must outlive this object.
 class ReadPlan {
  public:
   /// Throws `Error(input)` for a column that the file lacks, suggesting similar names, and `Error(usage)` for
@@ -78,20 +78,20 @@ class ReadPlan {
 
   [[nodiscard]] const FrameRequest& request() const noexcept { return *request_; }
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
-  /// A source adds known types, and a builder the kinds of fields.
+  /// For changes of the type: sources set the types that they declare, `TableReader` those that fields imply.
   [[nodiscard]] UsedColumn& column(std::size_t column) { return columns_[column]; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// For messages: "data.csv, line 12".
   [[nodiscard]] std::string place(std::int64_t row_number) const;
-  /// Sets how `place` names a row; by default "PATH, row 12".
+  /// Sets the text that `place` returns for a row; by default "PATH, row 12".
   void set_places(std::function<std::string(std::int64_t row_number)> places) { places_ = std::move(places); }
   /// For a description of columns only: texts among numbers become missing and are recorded in `strays`, one
   /// element per column; a factor may have any number of levels.
   void set_strays(std::vector<StrayTexts>* strays) { strays_ = strays; }
   [[nodiscard]] std::vector<StrayTexts>* strays() const noexcept { return strays_; }
   void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
-  /// Whether the variable is itself a text column; otherwise it is numeric.
+  /// Whether the variable is a column read as a factor; otherwise the variable is numeric.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
   /// Null unless the variable is a column in memory.
   [[nodiscard]] const ColumnNumbers* in_memory(const PlannedVariable& variable) const;

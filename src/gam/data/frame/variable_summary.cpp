@@ -20,7 +20,7 @@ using base::at;
 using base::ordered_key;
 using base::value_of_key;
 
-/// A histogram of keys: values below a range, and in each of equal parts of the range.
+/// A histogram of keys: the numbers of values below a range and in each of `parts` equal parts of the range.
 struct KeyCounts {
   static constexpr std::size_t parts = std::size_t{1} << 14;
   std::int64_t below = 0;
@@ -90,7 +90,7 @@ class PlaceSearch {
     }
   }
 
-  /// *Collective.*
+  /// *Collective.* Counts over the job; the `extents` are those of this rank.
   [[nodiscard]] KeyCounts counts_in(KeySpan range) {
     const bool inside = is_kept_ && range.first >= range_.first && range.last <= range_.last;
     std::vector<KeyCounts> of_threads(kept_.size());
@@ -167,8 +167,8 @@ class PlaceSearch {
   std::int64_t below_ = 0;  ///< number of this rank's values below `range_`
 };
 
-/// *Collective.* The value at position `place` among `count` sorted values, including repetitions. `found`:
-/// see the constructor of `PlaceSearch`; given on every rank or on none.
+/// *Collective.* The value at position `place` (from 0) among `count` sorted values, including repetitions.
+/// `found`: see the constructor of `PlaceSearch`; given on every rank or on none.
 double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
                 std::int64_t count, std::vector<BoundedValues> found) {
   KeySpan range;
@@ -268,7 +268,7 @@ std::int64_t place_of_median(std::int64_t count) {
   return half % 2 == 0 ? std::max<std::int64_t>(half - 1, 0) : half;
 }
 
-/// *Collective.* The most frequent level, the first in case of ties; empty: no level occurs.
+/// *Collective.* The most frequent level, the first in case of ties; empty if the variable has no levels.
 std::string most_frequent(const Workers& workers, const Frame& frame, const Variable& variable) {
   const auto counts =
       counts_over_rows(workers, frame, variable.levels.size(),

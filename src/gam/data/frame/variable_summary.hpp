@@ -25,18 +25,18 @@ struct VariableSummary {
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// *Collective.* For each column a range of keys that probably contains the median of its about `count`
-/// numbers over the job. It also contains the median of the complete rows, unless these rows differ
-/// systematically.
+/// *Collective.* For each column, a range of keys that probably contains the median of its numbers over the
+/// job, of which there are about `count`. The range probably also contains the median over the complete rows,
+/// unless these rows differ systematically.
 [[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
                                                   std::span<const ColumnNumbers* const> columns,
                                                   std::int64_t count);
 
 /// *Collective.* Summaries of these variables over the complete rows of the frame. Variables without a level
 /// or finite number are omitted. Same bits for any number of ranks and threads. Removes the stored values
-/// near the medians from the frame. Cost: a scan of each column for its median unless values near it are
-/// stored; a scan for the extents in a frame that was not read from a table; and a scan for the mean. Means
-/// are summed in blocks of `block_of_means` rows, none of which may span two ranks; 0: no means.
+/// near the medians from the frame. Cost: a scan of each column for its median, unless values near the median
+/// are stored; scans for missing values and extents, if the frame has no `extents`; and a scan for the mean.
+/// Means are summed in blocks of `block_of_means` rows, none of which may span two ranks; 0: no means.
 [[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
                                                         std::span<const std::size_t> variables,
                                                         std::int64_t block_of_means);

@@ -15,7 +15,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The ranks of a job, and the host threads of this rank, for scans of the rows outside a pass.
+/// The ranks of a job, and the host threads of this rank, for scans of the rows outside the passes of a fit.
 struct Workers {
   const mpi::Communicator& comm;
   HostTeam& team;

@@ -16,7 +16,7 @@
 /// only reads the compressed bytes.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Lock this mutex while using HDF5 if other threads may use it.
+/// The mutex to lock during a use of HDF5 if other threads may use HDF5.
 [[nodiscard]] std::mutex& hdf5_mutex();
 
 /// Nothing if only the library can convert the type, e.g. from another byte order.
@@ -41,7 +41,7 @@ struct ChunkPacking {
 class ChunkUnpacker {
  public:
   /// The values of the chunk that begins at element `first` (by dimension), including padding after the last
-  /// element; valid until the next call. Nothing if it cannot be read, is damaged or was never written.
+  /// element; valid until the next call. Nothing if the chunk is unreadable, damaged or was never written.
   std::optional<std::span<const char>> unpack(hid_t dataset, const ChunkPacking& packing,
                                               const hsize_t* first);
 

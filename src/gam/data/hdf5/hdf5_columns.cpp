@@ -122,8 +122,8 @@ class Hdf5Column {
             .levels = kind_ == Hdf5Kind::enumeration || is_categorical_ ? &members_ : nullptr,
             .texts = texts_};
   }
-  /// The number of loaded rows before the first value that is not a member of the enumeration, or is a
-  /// missing text.
+  /// The number of loaded rows before the first invalid value: a missing text, or a code that is neither a
+  /// member of the enumeration nor a category.
   [[nodiscard]] std::size_t valid_rows() const {
     if (first_hidden_text_) return *first_hidden_text_;
     if (codes_.empty()) return std::numeric_limits<std::size_t>::max();
@@ -361,7 +361,7 @@ class Hdf5Column {
   std::vector<std::string> members_;  // names of an enumeration's members, or categories
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // member index by value
   std::vector<std::int32_t> small_;                           // member index by small value, the usual case
-  std::vector<std::int32_t> codes_;  // member indices of the loaded rows; negative: no member
+  std::vector<std::int32_t> codes_;  // member indices of the loaded rows; negative: no member, or missing
   std::vector<std::string_view> texts_;
   std::vector<double> numbers_;
   std::vector<std::byte> values_;  // loaded values that are not numbers
@@ -405,7 +405,8 @@ class Hdf5Columns {
   Scratch scratch_;
 };
 
-/// Number of rows read at once: whole chunks, unless chunks are large; otherwise few, to save memory.
+/// Number of rows read at once: about `chunk_rows`, or a larger chunk of at most `most_of_chunk` rows; fewer
+/// rows if values are large.
 std::int64_t rows_of_load(const std::deque<Hdf5Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();

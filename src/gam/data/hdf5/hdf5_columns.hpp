@@ -25,10 +25,10 @@ struct Hdf5Rows {
   std::atomic<std::int64_t>& bytes_read;  ///< increased by the bytes read from the file
 };
 
-/// A scan of the rows on several threads. Some columns are read by the library, on one thread while the
-/// others wait: texts of variable length, numbers of other than native type and byte order, and chunks of
-/// more than 2^18 rows or with filters other than deflate, lzf and shuffle. Throws `Error(input)` for values
-/// that cannot be read, and rethrows exceptions of `FramePart`.
+/// A scan of the rows on several threads. The library reads masks and some columns, on one thread while the
+/// others wait: columns of matrices, texts of variable length, numbers of other than native type and byte
+/// order, and chunks of more than 2^18 rows or with filters other than deflate, lzf and shuffle. Throws
+/// `Error(input)` for values that cannot be read, and rethrows exceptions of `FramePart`.
 [[nodiscard]] std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -25,7 +25,7 @@ std::string not_written(std::int64_t rows) {
 }
 
 /// A `problem_of_...` function returns words that follow the object's name in a message; empty: no problem.
-/// This dataset has one or two dimensions.
+/// The dataset must have one or two dimensions.
 std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_bytes, std::int64_t values) {
   std::array<hsize_t, 2> chunk{};
   std::array<hsize_t, 2> extent{};
@@ -61,7 +61,7 @@ std::string problem_of_link(hid_t file, const std::string& name) {
   }
 }
 
-/// Requires that all values are in this file, of `file_bytes` bytes, and that a chunk fits into memory.
+/// Checks that all values are in this file, of `file_bytes` bytes, and that a chunk fits into memory.
 ///
 /// The extent of a dataset is only a number in its header, and HDF5 reads missing values as zeros. Its
 /// storage shows whether values were written: contiguous values must lie within the file, and a chunked
@@ -147,7 +147,7 @@ std::string problem_of_shape(hid_t space) {
                      fmt::join(extents, " x "));
 }
 
-/// Empty if the type is not text, or if `read` fails.
+/// The texts of a dataset or attribute; empty if the type is not text, or if `read` fails.
 std::vector<std::string> texts_in(hid_t type, hid_t space, FunctionRef<bool(void* to)> read) {
   std::vector<std::string> all;
   const Hdf5Kind kind = hdf5_kind(type);
@@ -284,7 +284,7 @@ void find_observations(Hdf5Contents& contents, hid_t file, const std::string& pa
   contents.row_names = hdf5_attribute(obs.get(), "_index");
 }
 
-/// Requires a dense matrix of numbers with `rows` rows.
+/// Checks that the object is a dense matrix of numbers with `rows` rows. Sets `extents` to its shape.
 std::string problem_of_matrix(hid_t file, const std::string& path, std::int64_t rows,
                               std::array<hsize_t, 2>& extents) {
   if (std::string problem = problem_of_link(file, path); !problem.empty()) return problem;

@@ -16,13 +16,15 @@ struct Hdf5Options {
 };
 
 /// *Collective.* Opens an HDF5 file as a table: every one-dimensional dataset at the root is a column. The
-/// table of an AnnData file is `obs`: categories are factors, and masked values are missing.
+/// table of an AnnData file is `obs`, followed by the columns of the matrices in `obsm`: categories are
+/// factors, and masked values are missing.
 ///
 /// Integers and floating-point numbers of any size are treated as fields without quotes, NaN as missing;
 /// texts of fixed or variable length, and the member names of enumerations, as quoted fields
 /// (frame_part.hpp). All other objects are in `left_out` with the reason, and refused if requested: other
 /// shapes and types, groups, links, and datasets whose values are missing or in other files
-/// (hdf5_contents.cpp). Attributes are not read. Each rank reads its own rows of each requested column.
+/// (hdf5_contents.cpp). Only AnnData's attributes are read. Each rank reads its own rows of each requested
+/// column.
 ///
 /// Throws the same `Error(input)` on every rank: if the file cannot be read, has no column, or has columns of
 /// different lengths or without rows; in a build without HDF5 for any file.

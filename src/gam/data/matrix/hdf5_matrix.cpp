@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Refuses a dataset with a filter that neither this reader nor the library has.
+/// Throws for a dataset with a filter that neither this reader nor the library has.
 void refuse_filters(hid_t creation, const std::string& name) {
   for (unsigned i = 0; i < static_cast<unsigned>(std::max(0, H5Pget_nfilters(creation))); ++i) {
     unsigned flags = 0;
@@ -74,7 +74,7 @@ class Hdf5Matrix final : public StoredMatrix {
   class ChunkReader final : public Reader {
    public:
     explicit ChunkReader(const Hdf5Matrix& matrix) : matrix_(matrix) {}
-    /// A piece may have several chunks, one below the other.
+    /// Reads a block chunk by chunk; a piece may have several chunks, one below the other.
     void read(const MatrixBlock& block, std::span<double> values) override {
       const std::int64_t height = matrix_.chunk_.rows;
       for (std::int64_t row = block.rows.begin; row < block.rows.end;) {

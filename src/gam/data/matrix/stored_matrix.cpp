@@ -53,7 +53,7 @@ class PlainMatrix final : public StoredMatrix {
   PlainNumbers numbers_;
 };
 
-/// The part of `range` in piece `index`, of `size` elements each.
+/// The part of `range` in piece `index`; each piece has `size` elements.
 Range within_piece(Range range, std::int64_t size, std::int64_t index) {
   return {std::max(range.begin, index * size), std::min(range.end, (index + 1) * size)};
 }

@@ -36,7 +36,7 @@ class StoredMatrix {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::int64_t columns() const = 0;
-  /// Extents of a unit of storage, e.g. a compressed chunk: reading a part costs as much as reading the
+  /// Extents of a unit of storage, e.g. a compressed chunk, of which a part costs as much to read as the
   /// whole.
   struct Piece {
     std::int64_t rows = 1;

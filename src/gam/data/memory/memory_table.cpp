@@ -133,7 +133,7 @@ std::string pack(std::span<const std::string> texts) {
   return packed;
 }
 
-/// The outline of the table: for each column, name and levels packed into one text.
+/// The outline of the table: for each column two texts, its name and its kind with the packed levels.
 std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   std::vector<std::string> outline;
   for (const MemoryColumn& column : columns) {
@@ -143,7 +143,7 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   return outline;
 }
 
-/// Throws unless this rank's outline, `mine`, equals `first`, rank 0's.
+/// Throws unless this rank's outline, `mine`, equals that of rank 0, `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
     refuse_table(ErrorCode::usage, "rank {} has {} columns, but rank 0 has {}", rank, mine.size() / 2,

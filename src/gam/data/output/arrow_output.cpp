@@ -97,7 +97,7 @@ class Batch {
   }
 
  private:
-  /// The copy lives as long as the batch.
+  /// Copies bytes into the batch, which owns the copy.
   void* keep(const void* from, std::size_t bytes) {
     std::vector<std::byte>& kept = buffers_.emplace_back(bytes);
     if (bytes > 0) std::memcpy(kept.data(), from, bytes);

@@ -32,7 +32,7 @@ enum class OutputFormat : std::uint8_t { csv, hdf5, parquet, feather };
 struct OutputColumn {
   std::string name;
   Variable values;  ///< this rank's rows
-  /// In text, numbers have 17 digits; otherwise the fewest that read back as the same double.
+  /// Whether numbers in text have 17 digits, not the fewest that read back as the same double.
   bool with_all_digits = false;
   bool has_constant_levels = false;  ///< levels are the same in all parts
   bool may_be_missing = true;        ///< a value may be missing in this part or a later one

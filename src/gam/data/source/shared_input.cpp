@@ -36,8 +36,8 @@ struct OpenedFile {
 };
 
 /// Compares inode, size and modification time in nanoseconds and, within a node, the device. Nodes may have
-/// different device numbers for a shared file system, e.g. NFS. Copies that agree in all three come from the
-/// same write.
+/// different device numbers for a shared file system, e.g. NFS. Files that agree in the first three come
+/// from the same write.
 bool same_file(const OpenedFile& a, const OpenedFile& b) {
   return a.file.inode == b.file.inode && a.file.size == b.file.size &&
          a.file.written_ns == b.file.written_ns && (a.file.device == b.file.device || a.host != b.host);

@@ -18,7 +18,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Rows read first, to decide the columns' types.
+// Number of rows read first, to decide the columns' types.
 constexpr std::int64_t rows_of_sample = 1000;
 
 /// Bytes of a frame per row: the minimum memory for a rank's part of the table.
@@ -36,8 +36,8 @@ struct Share {
   std::string limit;
 };
 
-/// *Collective.* Whether a rank lacks memory for its columns. The cache of `spare_bytes` already reduces the
-/// measured free memory, but not a limit given by the user.
+/// *Collective.* Whether a rank lacks memory for its columns. `spare_bytes`: size of the cache, which is not
+/// part of the measured free memory, but counts towards a limit given by the user.
 bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
                         std::int64_t spare_bytes) {
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);

@@ -64,7 +64,7 @@ class TableReader {
   [[nodiscard]] virtual std::string name() const = 0;
   /// The unit of row numbers in messages: "row" or "line".
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
-  /// The types of the columns, "numbers" or "texts", if the source declares types; otherwise empty.
+  /// The types of the columns in words, e.g. "numbers", if the source declares types; otherwise empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
   /// The plan for the columns of a request, with the types that the source declares. The caller sets the
   /// types of `more_columns`. Throws like `ReadPlan`, and for a column in `left_out`.

@@ -66,8 +66,8 @@ struct tessera_arrow_contents {
   int64_t pieces;             ///< row groups or record batches
   const int64_t* piece_rows;  ///< number of rows of each piece
   /// The schema of the streams: a struct with a child for each column. Converted types: decimals and Arrow's
-  /// null type to float64, float16 to float32, date64 to date32, an extension type to its storage type.
-  /// Nested types (formats that begin with '+') are listed, but refused by `stream`.
+  /// null type to float64, float16 to float32, date64 to date32, binary to utf8, an extension type to its
+  /// storage type. Nested types (formats that begin with '+') are listed, but refused by `stream`.
   const struct ArrowSchema* schema;
 };
 
@@ -82,19 +82,19 @@ struct tessera_arrow_plugin {
   /// truncated, damaged, encrypted, or of neither format is refused.
   int (*open)(const struct tessera_arrow_input* input, tessera_arrow_file** file,
               struct tessera_arrow_text* why);
-  /// Streams may be read and released later. Null does nothing.
+  /// Closes a file, whose streams may still be read and released. Null does nothing.
   void (*close)(tessera_arrow_file* file);
   const struct tessera_arrow_contents* (*contents)(const tessera_arrow_file* file);
 
   /// Streams the rows of pieces [first, end) in order, with `columns` (indices in the schema) in this order.
-  /// Each record batch has at most 65,536 rows of one piece. Validates text offsets, dictionary indices and
-  /// UTF-8. At most one piece's columns are in memory. Streams of one file are independent. A failure names
-  /// the piece and the column. `to` may be null; else it has, for each column, null or memory of 8 bytes per
-  /// row. A Parquet column of float64 or int64 is read into that memory, to which the arrays of the batches
-  /// then refer; a missing float64 is NaN there.
+  /// Each record batch has at most 65,536 rows of one piece. Validates text offsets and UTF-8, but not
+  /// dictionary indices. At most one piece's columns are in memory. Streams of one file are independent. A
+  /// failure names the piece and the column. `to` may be null; else it has, for each column, null or memory
+  /// of 8 bytes per row. A Parquet column of float64 or int64 is read into that memory, to which the arrays
+  /// of the batches then refer; a missing float64 is NaN there.
   int (*stream)(tessera_arrow_file* file, int64_t first, int64_t end, const int64_t* columns, int64_t count,
                 void* const* to, struct ArrowArrayStream* out, struct tessera_arrow_text* why);
-  /// Number of decimals with more digits than a float64 that streams have read from this column so far.
+  /// Of the decimals that streams have read from this column, the number with more digits than a float64.
   int64_t (*inexact_decimals)(const tessera_arrow_file* file, int64_t column);
 
   /// Begins a file with this schema, which the caller still owns. Parquet is compressed by zstd, Feather by

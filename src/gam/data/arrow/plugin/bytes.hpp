@@ -16,7 +16,7 @@
 /// The caller's bytes as input and output files of Arrow.
 namespace tessera::arrow_plugin {
 
-/// The caller's input. Thread-safe, except for functions with a file position.
+/// The caller's input. Thread-safe, except for the functions that use the file position.
 class Input final : public arrow::io::RandomAccessFile {
  public:
   explicit Input(const tessera_arrow_input& from) : from_(from) { set_mode(arrow::io::FileMode::READ); }
@@ -96,7 +96,7 @@ class Output final : public arrow::io::OutputStream {
  public:
   explicit Output(const tessera_arrow_output& to) : to_(to) { set_mode(arrow::io::FileMode::WRITE); }
 
-  /// Ends writing: later writes are ignored.
+  /// Ends writing: later writes fail.
   void end() noexcept { ended_ = true; }
 
   arrow::Status Close() override {

@@ -83,7 +83,7 @@ arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, s
   return rows;
 }
 
-/// The rows of each record batch of a file; Arrow has read the footer before (format/File.fbs).
+/// The number of rows of each record batch of a file, whose footer Arrow has read before (format/File.fbs).
 arrow::Result<std::vector<std::int64_t>> rows_of_batches(Input& input, int batches) {
   constexpr std::int64_t end_bytes = 10;  // the footer's size, and ARROW1
   ARROW_ASSIGN_OR_RAISE(const std::int64_t size, input.GetSize());

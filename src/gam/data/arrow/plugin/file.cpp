@@ -151,7 +151,7 @@ class Stream final : public arrow::RecordBatchReader {
     return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
   }
 
-  /// The failure's message with the piece and, if reading the columns separately finds it, the column.
+  /// Adds the piece to the failure's message and, if reading the columns one by one finds it, the column.
   arrow::Status in_piece(const arrow::Status& status) {
     std::string place = (file_->contents().format == TESSERA_ARROW_PARQUET ? "row group " : "record batch ") +
                         std::to_string(piece_ + 1);

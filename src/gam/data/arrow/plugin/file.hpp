@@ -92,7 +92,7 @@ arrow::Status guarded(const Work& work) noexcept {
   }
 }
 
-/// The first line of a status' message, because Arrow may add further lines.
+/// A status' message in one line; Arrow's messages may have several lines.
 [[nodiscard]] std::string line_of(const arrow::Status& status);
 
 }  // namespace tessera::arrow_plugin

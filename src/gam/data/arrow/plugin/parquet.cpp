@@ -19,7 +19,7 @@
 namespace tessera::arrow_plugin {
 namespace {
 
-/// Bytes of a column chunk that are read at once: few enough that they are unpacked from the cache.
+/// Number of bytes of a column chunk that are read at once: few enough to be decompressed from the CPU cache.
 constexpr std::int64_t buffer_bytes = std::int64_t{1} << 20;
 
 arrow::Status make_reader(const std::shared_ptr<Input>& input,
@@ -41,7 +41,7 @@ arrow::Status make_reader(const std::shared_ptr<Input>& input,
   return builder.Build(&out);
 }
 
-/// Record batches of row groups; older versions of Arrow return them by pointer.
+/// Record batches of row groups; older versions of Arrow return them by an output parameter.
 template <class FileReader>
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> batches_of(FileReader& file,
                                                                     const std::vector<int>& row_groups,
@@ -88,7 +88,7 @@ class PlacedColumn {
       const std::int64_t read = reader.ReadBatch(rows - done, levels, nullptr, to + done, &values);
       if (read <= 0) return arrow::Status::Invalid("it has fewer values than rows");
       // In an optional column, a value has the level 1, and a null the level 0. The decoder omits nulls, so
-      // that each value has to move up to its own row: the last one first, which overwrites none.
+      // each value must move up to its own row. The last value moves first, so that none is overwritten.
       if (values < read && std::count(levels, levels + read, 1) != values)
         return arrow::Status::Invalid("it has fewer values than its levels declare");
       nulls += read - values;
@@ -204,7 +204,7 @@ class ParquetFile final : public File {
   std::vector<int> dictionaries_;
 };
 
-/// A dictionary with more packed bytes is read as texts, because each batch would have a copy of it.
+/// A column with a larger compressed dictionary is read as texts, because each batch would have a copy of it.
 constexpr std::int64_t large_dictionary_bytes = std::int64_t{1} << 16;
 
 /// Whether all values of a column chunk are codes of a small dictionary.

@@ -24,7 +24,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// Takes ownership of the batch, even if it fails.
+  /// Takes ownership of the batch, even after a failure.
   [[nodiscard]] arrow::Status append(ArrowArray& batch);
   [[nodiscard]] arrow::Status finish();
 

@@ -15,7 +15,7 @@ namespace {
 
 using base::at;
 
-/// Maximum number of penalties: `Basis::set_ranks` has an element for each subset.
+/// Maximum number of penalties, because `Basis::set_ranks` has an element for each of their subsets.
 constexpr int most_adaptive = 10;
 
 bool is_cyclic(const BasisOptions& options) {

@@ -14,9 +14,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The weights of the second differences in `count` penalties, as (size - 2) x count. Column j has B-spline j
-/// of a basis, `cyclic` or not, at the position of each difference. With two penalties, the columns are 1 and
-/// the position.
+/// The weights of the second differences in `count` penalties, as (size - 2) x count. Column j contains the
+/// values of B-spline j, cyclic or not, at the positions of the differences in (0, 1). With two penalties,
+/// the columns are 1 and the position.
 [[nodiscard]] Matrix adaptive_weights(int size, int count, bool cyclic);
 
 /// Replaces the penalty by one for each column of `weights`: the weighted sum of squared second differences.

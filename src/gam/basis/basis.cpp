@@ -53,7 +53,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   const Matrix values = multiply(raw, basis.map);
   const auto inverse = solve(values, identity(size));
   if (!inverse) return false;
-  // The smallest singular value is the inverse of the largest one of B^-1: rounding of B'B would hide it.
+  // The smallest singular value of B is computed from B^-1: in B'B, rounding would hide a small one.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
   if (!(ratio >= base::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
   Matrix map = multiply(basis.map, *inverse);

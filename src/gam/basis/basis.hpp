@@ -23,12 +23,12 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// te() parametrises a margin by its values at K points. If the map from these values to the basis' own
-/// coefficients is ill-conditioned, the basis keeps its coefficients. These matrices then give mgcv's
-/// quantities in terms of the values.
+/// coefficients is ill-conditioned, the basis keeps its coefficients. The matrices here then define mgcv's
+/// parametrisation by values.
 struct PointValues {
-  Matrix values;   ///< values at the points as a function of the basis' own coefficients
-  Matrix map;      ///< map of the basis parametrised by values
-  Matrix penalty;  ///< penalty of the basis parametrised by values
+  Matrix values;   ///< K x K; its product with the basis' own coefficients: the values
+  Matrix map;      ///< map from the values to the raw columns
+  Matrix penalty;  ///< penalty on the values, K x K
 };
 
 struct MorePenalty {
@@ -42,19 +42,19 @@ struct Basis {
   Matrix map;           ///< raw columns x K; empty: the identity
   Matrix penalty;       ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;
-  std::vector<MorePenalty> more;      ///< further penalties; nested ranges if `set_ranks` is empty
+  std::vector<MorePenalty> more;      ///< further penalties; if `set_ranks` is empty, ranges are nested
   std::vector<int> set_ranks{};       ///< rank of the sum of each subset of penalties: see `Penalty`
-  std::vector<double> knots;          ///< as mgcv stores them; empty for a random effect
+  std::vector<double> knots;          ///< as mgcv stores them; empty for a basis without knots
   bool unit_rows = false;             ///< whether every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;      ///< sum of |x| over a row, if known in advance
-  bool dense_levels = false;          ///< whether a level of a factor has nonzero values in all columns
+  std::optional<double> row_sum;      ///< maximum over rows of the sum of |x|, if known in advance
+  bool dense_levels = false;          ///< whether a level of a factor may have several nonzero columns
   bool fixed = false;                 ///< whether a tensor product omits the penalty (fx)
   bool nodal = false;                 ///< whether coefficients are already values, as te()'s `np` makes them
   std::optional<PointValues> points;  ///< set if the parametrisation by values is ill-conditioned
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
   /// The vector c of the basis' own constraint c'b = 0, which `map` already satisfies; empty: no constraint.
   std::vector<double> constraint{};
-  /// Map from the natural coefficients to the basis' own ones, already part of `map`; empty: no natural ones.
+  /// Map from the natural coefficients to the basis' own ones, already part of `map`; empty: there are none.
   Matrix natural{};
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
@@ -72,7 +72,7 @@ struct Basis {
 /// P-spline of even K over its period), the basis keeps its coefficients, and `Basis::points` is set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
-/// A margin's four nonzero columns at x: raw columns `first … first + 3`.
+/// The values at x of a margin's four nonzero raw columns, `first … first + 3`.
 struct LocalValues {
   int first;
   std::array<double, 4> values;

@@ -61,9 +61,9 @@ struct IsotropicColumns {
   std::shared_ptr<const FarField> far_field{};  ///< fast evaluation; null: columns are evaluated directly
 };
 
-/// One factor of the Kronecker product that is a raw term.
+/// A raw term is the row-wise Kronecker product of its components.
 struct Component {
-  /// Raw columns: `levels`, `margin.raw_size()`, or the columns of `combinations`.
+  /// Determines the number of raw columns: see `raw_size`.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
   int variable = 0;           ///< index in the frame, and in `Design::variables`
@@ -92,7 +92,7 @@ struct Component {
   [[nodiscard]] int nonzeros() const noexcept {
     return kind == Kind::dense ? combinations.cols() : kind == Kind::spline ? 4 : 1;
   }
-  /// Whether it is a function of one numeric variable with a margin.
+  /// Whether the component has a margin, and so is a function of one numeric variable.
   [[nodiscard]] bool is_curve() const noexcept {
     return kind == Kind::spline || (kind == Kind::dense && !isotropic);
   }

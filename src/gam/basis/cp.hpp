@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Cyclic P-spline on K + 1 increasing knots: the last knot is the first one plus the period. The penalty is
-/// on cyclic differences of `order`.
+/// on cyclic differences of order `order`.
 [[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
   const int size = static_cast<int>(knots.size()) - 1;
   const double period = knots.back() - knots.front();

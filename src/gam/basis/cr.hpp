@@ -20,8 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
   const auto width = [&](int i) {
     return (knots[static_cast<std::size_t>(i) + 1] - knots[static_cast<std::size_t>(i)]) / unit;
   };
-  // The second derivatives gamma at inner knots follow from continuity: B gamma = D beta. At the outer knots
-  // they are zero.
+  // The second derivatives gamma at the inner knots follow from the continuity of first derivatives: B gamma
+  // = D beta. At the outer knots, second derivatives are zero.
   Matrix d(inner, size);
   Matrix b(inner, inner);
   for (int i = 0; i < inner; ++i) {

@@ -12,9 +12,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="cs": a cubic regression spline with shrinkage. In the null space of the penalty, the line is penalised
-/// by the shrinkage factor, and the constant by its square. In mgcv, rounding decides which functions of the
-/// null space get these factors.
+/// bs="cs": a cubic regression spline with shrinkage. In the null space of the penalty, the linear function
+/// is penalised by `shrinkage`, and the constant by the square of `shrinkage`. In mgcv, rounding decides
+/// which functions of the null space get these factors.
 struct Cs : Cr {
   static constexpr char name[] = "cs";
 

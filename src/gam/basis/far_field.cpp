@@ -153,7 +153,7 @@ class FarField::Builder {
     return ranges;
   }
 
-  /// Smallest |d| / rho, to 2 %, for which the truncation error is within `tolerance_`.
+  /// Smallest |d| / rho above 1.5, to 2 %, for which the truncation error is within `tolerance_`.
   [[nodiscard]] double least_distance(double rho) const {
     double r = 1.5;
     const auto left_out = [&] {

@@ -14,8 +14,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Fast evaluation of thin plate columns of two variables, which are sums of r^2 log r over many points, at
-/// many places. One expansion replaces the far points: with 2,000 points, a place costs some 200 functions
-/// instead of 2,000.
+/// many places. One expansion replaces the far points: with 2,000 points, a place costs some 200 function
+/// values instead of 2,000.
 ///
 /// Let z be a place as a complex number, z_j a point, c the centre of a square, and t = z - c. Then
 ///
@@ -41,7 +41,7 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: 8 x 120 x columns
 /// bytes per leaf (see `bytes`); for 2,000 points and 100 columns some 28 MB with evenly spread points, and
-/// 150 MB with clusters. The construction takes 0.5 s on one thread, and a third more memory.
+/// 150 MB with clusters. The construction takes 0.5 s on one thread, and meanwhile a third more memory.
 class FarField {
  public:
   /// Whether the columns are r^2 log r of two variables, with enough points for a far field to be faster.
@@ -55,13 +55,15 @@ class FarField {
   /// Size of the `scratch` of `evaluate`, in doubles.
   [[nodiscard]] std::size_t scratch() const noexcept { return scratch_; }
   [[nodiscard]] int leaves() const noexcept { return static_cast<int>(leaves_.size()); }
-  /// The leaf that contains a place; 0 outside the tree. `u`: the variables minus their shifts.
+  /// The leaf that contains a place; outside the tree leaf 0, which has no expansion. `u`: the variables
+  /// minus their shifts.
   [[nodiscard]] int leaf_of(const std::array<double, 2>& u) const;
 
   /// Maximum number of places evaluated at once.
   static constexpr int together = 8;
-  /// A number for each function: for the expansion of each leaf, and for the points and polynomials. It is
-  /// the function's coefficient in one combination of the columns, or its sum over places.
+  /// One number for each function: `expanded` for the expansions of all leaves, `near` for the points and
+  /// polynomials. The number is the function's coefficient in a combination of columns, or its sum over
+  /// places.
   struct Functions {
     std::vector<double> expanded;
     std::vector<double> near;

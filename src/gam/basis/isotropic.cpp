@@ -23,7 +23,7 @@ namespace {
 
 using base::at;
 
-/// The sign of a column makes its first value above this fraction of its maximum |value| positive.
+/// A column's first value of at least this fraction of its maximum |value| is made positive.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {
@@ -58,7 +58,8 @@ double gamma_of_half(double x) {
   return value;
 }
 
-/// The thin plate spline's radial function, scaled so that its penalty equals Duchon's.
+/// The thin plate spline's radial function, scaled so that the penalty is the integral of squared
+/// derivatives.
 RadialFunction thin_plate_function(int order, int dimensions) {
   const double half = dimensions / 2.0;
   RadialFunction function;
@@ -93,7 +94,8 @@ Matrix radial_matrix(HostTeam& team, const RadialFunction& function, const Matri
   return out;
 }
 
-/// `truncate` for an explicit E. With symmetric points, an eigenvalue may have multiplicity `variables`.
+/// `truncate` for an explicit E. `variables` is the multiplicity that eigenvalues may have if points are
+/// symmetric.
 Truncated truncate_matrix(HostTeam& team, const Matrix& e, int size, int variables) {
   return truncate(team, e.rows(), size, product_with(team, e), variables);
 }

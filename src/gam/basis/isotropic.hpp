@@ -38,8 +38,8 @@ inline constexpr std::array radial_names{"r^p",        "r^p log r",  "spherical"
 [[nodiscard]] std::vector<std::vector<int>> polynomials_below(int degree, int variables);
 
 /// Orthonormal columns Z with a'Z = 0, as in mgcv: the first columns of the Householder factor Q for which
-/// a'Q is zero except for a triangle at its end. Elements of `a` at the level of rounding are set to zero:
-/// with symmetric points, they would decide the sign of a reflection.
+/// a'Q is zero except for a triangle at its end. Elements of `a` of the size of rounding errors are set to
+/// zero: with symmetric points, they would decide the sign of a reflection.
 [[nodiscard]] Matrix null_columns(const Matrix& a);
 
 /// Chooses the signs in `z` so that the first large value in each column of `values` is positive.
@@ -52,7 +52,7 @@ struct Truncated {
 };
 
 /// U has the eigenvectors of E for the `size` eigenvalues of largest absolute value, or is the identity if
-/// there are `size` points. `multiply` and `starts`: see `extreme_eigen`.
+/// there are only `size` points. `multiply` and `starts`: see `extreme_eigen`.
 [[nodiscard]] Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct& multiply,
                                  int starts);
 

@@ -29,7 +29,7 @@ struct MarginData : BasisOptions {
   /// *Collective.* The number of rows of mgcv's bam setup sample in each level.
   std::function<std::vector<std::int64_t>()> level_counts;
 
-  std::int64_t distinct = 0;  ///< number of distinct values in the complete rows; may stop above k
+  std::int64_t distinct = 0;  ///< number of distinct values in the complete rows; counting may stop above k
   double min = 0;
   double max = 0;
   std::vector<double> supplied;  ///< knots in ascending order; two numbers: limits; empty: none are supplied

@@ -7,9 +7,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* A coefficient for each district; or the k smoothest combinations of them: the generalised
-/// eigenvectors of the penalty, with the districts' numbers of rows (at least one) as the other matrix.
-/// Source: Rue and Held, Gaussian Markov Random Fields (2005), sec. 3; truncation: Wood (2017), sec. 5.8.1.
+/// *Collective.* A coefficient for each district; or, for a smaller k, the k smoothest functions of the
+/// districts: generalised eigenvectors of the penalty S, S v = lambda N v, where N is diagonal with each
+/// district's number of rows (at least one). Source: Rue and Held, Gaussian Markov Random Fields (2005), sec.
+/// 3; truncation: Wood (2017), sec. 5.8.1.
 [[nodiscard]] Basis mrf_basis(const MarginData& data);
 
 /// bs="mrf": a Markov random field over the districts that are the levels of a factor.

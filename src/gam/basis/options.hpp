@@ -32,7 +32,7 @@ struct BasisOptions {
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };
 
-/// Why an argument ("k" or "m") is invalid.
+/// Why an argument ("k", "m" or "xt") is invalid.
 struct OptionFault {
   std::string_view argument;
   std::string text;
@@ -42,7 +42,7 @@ struct OptionFault {
   return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
 }
 
-/// Sets a missing k to `usual`, or to a higher value that the orders need; refuses a k below `least`.
+/// Sets a missing k to the larger of `usual` and `least`; refuses a k below `least`, which the orders need.
 [[nodiscard]] inline std::optional<OptionFault> set_default_k(BasisOptions& options, int usual, int least,
                                                               std::string_view basis) {
   if (options.k == 0) options.k = std::max(usual, least);
@@ -51,8 +51,8 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes the orders after the first `behind`, because mgcv ignores them. For a basis without orders, the
-/// default m = c(2, 0) is not reported.
+/// Removes the orders after the first `behind`, because mgcv ignores them. For a basis without orders, an m
+/// of only 2, 0 or NA (a default) is not reported.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
   const bool plain = behind == 0 && std::ranges::all_of(options.m, [](double order) {

@@ -12,8 +12,8 @@
 /// member does not compile (`BasisType`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sizes of a basis of dimension k, known before its construction. `cells` is 0 if the raw columns are the
-/// levels of a factor, or a single number.
+/// Sizes of a basis of dimension k, known before its construction. `cells` is 0 for a factor, a number, and a
+/// dense component.
 struct BasisSize {
   int cells = 0;
   int stride = 1;        ///< stride of the `Margin`
@@ -28,7 +28,7 @@ struct BasisSize {
 template <class B>
 concept BasisType = requires(const MarginData& data, BasisOptions& options) {
   {B::name[0]};         // name in bs=
-  {+B::random_effect};  // bool: one coefficient for each level, or for a number; unconstrained
+  {+B::random_effect};  // bool: a random effect: a coefficient per level, or one for a number; no constraint
   {+B::several};        // bool: several variables are allowed
   // Optional member `of_districts`: the variable is a factor of districts.
   {std::optional<OptionFault>(B::settle(options))};

@@ -40,7 +40,7 @@ struct BasisPoints {
   std::vector<double> means;
 };
 
-/// *Collective.* Unlike bs="tp", does not subtract the means when it compares points, as in mgcv.
+/// *Collective.* For bases other than bs="tp": as in mgcv, points are compared without subtracting means.
 [[nodiscard]] inline BasisPoints points_of(const MarginData& data) {
   if (data.variables == 1) data.require_distinct(data.k);
   BasisPoints out;

@@ -11,7 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Knots of K B-splines, equally spaced over [low, high] widened on each side by a thousandth of its length.
+/// Equally spaced knots of k B-splines that sum to one over [low, high], widened on each side by a thousandth
+/// of its length. `degree` knots lie beyond each end.
 [[nodiscard]] inline std::vector<double> ps_knots(int k, double low, double high, int degree = 3) {
   const double margin = (high - low) * 0.001;
   const double first = low - margin;
@@ -55,7 +56,8 @@ struct Ps {
       return ps_basis(ps_knots(data.k, low, high, degree), order, true, degree);
     }
     data.require_knots(data.k + degree + 1, true);
-    // The knots beyond each end only define the first and last B-splines; no data may lie there.
+    // No data may lie in the `degree` outermost intervals on each side: the B-splines do not sum to one
+    // there.
     const auto end = static_cast<std::size_t>(degree);
     data.require_covered(data.supplied[end], data.supplied[data.supplied.size() - 1 - end]);
     return ps_basis(data.supplied, order, false, degree);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 /// Helpers for the evaluation of a `Margin`; the same source compiles for host and kernels. A pass over the
-/// rows uses the tables of terms/evaluation.hpp instead of a `Margin`.
+/// rows uses a `MarginTable` (terms/tables.hpp) instead of a `Margin`.
 namespace TESSERA_NAMESPACE::gam {
 
 inline double wrap_into_period(double x, double first, double last) {

@@ -224,7 +224,8 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
   return out;
 }
 
-/// The sum of |X| over one row of t2(): of the products of natural margins with the given orders.
+/// The sum of |X| over one row of a t2() smooth, whose columns are products, of the given orders, of natural
+/// margins.
 double row_sum(std::span<const Basis> margins, std::span<const int> orders, const Frame& frame,
                std::size_t row) {
   std::vector<double> of_order{1};
@@ -394,7 +395,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// bs="sz". As in mgcv, its curves are unconstrained if a numeric by variable varies.
+  /// The basis of bs="sz". As in mgcv, the curves are unconstrained if a numeric by variable varies.
   [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
                                        const std::vector<Basis>& margins, double row_sum) const {
     std::vector<int> levels;
@@ -551,10 +552,10 @@ class Drafter {
       }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // the order of `TermShape::components`
-    // A row has one level of a factor smooth, so only the curve, the last margin, counts.
+    // A row has one level of a factor smooth, so only the last margin, the curve, contributes to the sum.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
-    // For select=TRUE. For t2(), bam drops no column.
+    // Only select=TRUE uses this column. For t2(), bam drops no column.
     const bool chosen = spec.select && spec.drops_column && !spec.fixed && !spec.by_spaces &&
                         shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
@@ -645,7 +646,7 @@ class Drafter {
     }
   }
 
-  /// Stores the combinations by raw column, while the design has only parametric columns.
+  /// Stores the combinations by raw column. Requires that all blocks so far are parametric.
   void keep(const std::vector<ColumnCombination>& combinations) {
     if (combinations.empty()) return;
     std::vector<int> raw_of;

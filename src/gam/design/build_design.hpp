@@ -29,21 +29,21 @@ namespace TESSERA_NAMESPACE::gam {
 struct DraftBlock {
   CoefBlock block;
   bool constrained = false;
-  Matrix null_space;  ///< null space of the block's penalties, orthonormal; smooths only
+  Matrix null_space;  ///< orthonormal null space of the penalties; empty: an unpenalised parametric term
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
   std::vector<double> constant;
-  std::vector<int> sum_begins;  ///< first raw column of each level's block; the constraint adds up their sums
+  std::vector<int> sum_begins;  ///< first raw columns of the blocks (levels, smooths of an id) to add up
   std::string id;
   int copies = 1;             ///< number of smooths with this id, which share column sums
-  std::vector<double> point;  ///< columns at the point where the smooth is zero; empty: it sums to zero
+  std::vector<double> point;  ///< columns at the point where the smooth is zero (pc); empty: no such point
   std::vector<double> sp;     ///< see `SmoothSpec`
   bool select = false;        ///< whether the remaining null space gets a penalty (select=TRUE)
   int least_varying = -1;     ///< the column of least variance, in mgcv's coefficients; -1: none
   double by_value = 1;        ///< value of a constant by variable, by which raw sums are divided
 };
 
-/// A design without coefficient blocks; a pass over the raw columns needs no more.
+/// `design` has no coefficient blocks yet: a pass over the raw columns does not need them.
 struct DesignDraft {
   Design design;
   std::vector<DraftBlock> blocks;
@@ -55,18 +55,19 @@ struct DesignDraft {
 /// Throws the same error on every rank: the errors of `make_basis`; `Error(input)` if the parametric part has
 /// a factor with fewer than two levels or a constant number; `Error(usage)` for supplied knots of a variable
 /// that no spline uses. Cost: a pass over each spline variable whose values must be sorted, and a pass over
-/// the rows for each smooth not made of B-splines only. `standards` standardises the numbers of parametric
-/// terms, by variables and random slopes. Random effects of more than `largest_whole_effect` coefficients
-/// become the design's `parted_columns`. `prior_weight`: index of the weights in the frame, which R counts as
-/// a column of the model: see `SetupRows`.
+/// the rows for each smooth not made of B-splines only. `standards`: standardisation of the numeric variables
+/// of parametric terms, `by=` and random slopes. Random effects of more than `largest_whole_effect`
+/// coefficients become the design's `parted_columns`. `prior_weight`: index of the weights in the frame,
+/// which R counts as a column of the model: see `SetupRows`.
 [[nodiscard]] DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula,
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {},
                                        int largest_whole_effect = std::numeric_limits<int>::max(),
                                        int prior_weight = -1, SetupSample sample = SetupSample::as_bam);
 
-/// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure. Throws
-/// `Error(input)` if there are more coefficients than rows, and at least as many unpenalised ones as rows.
+/// Returns the design with constraints and names. `column_sums` are R'1 over the `rows` complete rows of the
+/// job. Pure. Throws `Error(input)` if there are more coefficients than rows, and at least as many
+/// unpenalised ones as rows.
 [[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,
                                    std::int64_t rows);
 

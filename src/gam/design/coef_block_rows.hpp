@@ -9,11 +9,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A row of the model matrix, or a difference of rows: the nonzeros by increasing coefficient.
+/// A nonzero of a `Combination`.
 struct Weight {
   int coefficient;
   double value;
 };
+/// A row of the model matrix, or a difference of rows: its nonzeros by increasing coefficient.
 using Combination = std::vector<Weight>;
 
 /// a + `factor` * b.

@@ -84,8 +84,8 @@ std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
   return std::make_shared<const SparsePattern>(std::move(pattern));
 }
 
-/// Sets the elements within the sparse part if levels have several columns (factor smooths): M' R M for each
-/// level, and for each pair of levels that share rows.
+/// Sets the elements within the sparse part if levels have several columns (factor smooths): M' G M, with the
+/// raw crossproducts G, for each level, and for each pair of levels that share rows.
 void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& levels, PartedMatrix& gram) {
   const Part& raw_part = raw_gram.part();
   const Part& part = gram.part();
@@ -116,7 +116,7 @@ void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& lev
       });
 }
 
-/// M'A for the blocks M of the sparse part; the rows of A are its raw columns.
+/// M'A for the maps M of the sparse part's blocks; A has a row for each raw column of the part.
 Matrix in_curves(const Matrix& raw_rows, const Part& raw_part, const Design& design, const Algebra& algebra) {
   Matrix out(design.parted_coefficients().size(), raw_rows.cols());
   int place = 0;

@@ -47,7 +47,7 @@ int column_rank(const Matrix& a, std::span<const int> columns) {
   return rank;
 }
 
-/// Maximum number of nonzeros of a term in a row: four for each of nine splines.
+/// Maximum number of nonzeros of a term in a row: 4^9, as for the product of nine splines.
 constexpr int max_nonzeros = 1 << 18;
 
 }  // namespace

@@ -18,10 +18,10 @@
 
 /// The model matrix as a product that makes rows cheap: X = R M.
 ///
-/// R (rows x raw) is sparse: each basis is a piecewise cubic with four nonzero columns in a row. M (raw x
-/// coefficients) is a small dense map that does not depend on the rows: it contains cubic regression splines,
-/// cyclic wrapping, te()'s reparameterisation and constraints. Thus X'WX = M' (R'WR) M, and a pass over the
-/// rows never forms a dense row.
+/// R (rows x raw) is sparse, except for radial bases: other splines are piecewise cubics with four nonzero
+/// columns in a row. M (raw x coefficients) is a small dense map that does not depend on the rows: it
+/// contains cubic regression splines, cyclic wrapping, te()'s reparameterisation and constraints. Thus X'WX =
+/// M' (R'WR) M, and a pass over the rows never forms a row of X.
 namespace TESSERA_NAMESPACE::gam {
 
 struct Frame;
@@ -50,10 +50,10 @@ struct Penalty {
   std::vector<std::string> labels;  ///< R's names of the smoothing parameters: "s(x)", "te(x,z)1", …
   /// Rank of the sum of each subset, by bit mask. Empty if the penalties have common eigenvectors.
   std::vector<int> set_ranks;
-  /// For bs="sz": penalty j is the Kronecker product of a a', where a is column j of this matrix, and one
-  /// matrix of rank `rank_of_level`. One more penalty may act on their common null space.
+  /// For bs="sz": penalty j is the Kronecker product of a a', where a is column j of `levels`, and a matrix
+  /// of rank `rank_of_level`, the same for all j. One more penalty may act on the common null space of these.
   Matrix levels{};
-  Matrix of_level{};  ///< the matrix of one level; empty unless coefficients are ordered by level
+  Matrix of_level{};  ///< that second matrix; empty unless coefficients are ordered by level
   int rank_of_level = 0;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
   /// For several penalties that commute, a matrix T, coefficients x rank, for which T' S_j T is diagonal with
@@ -63,7 +63,7 @@ struct Penalty {
   /// True if S_j is the diagonal matrix with column j of `eigenvalues`.
   bool diagonal = false;
   /// True if X has (nearly) orthogonal columns, penalised ones first, so that each element of X'WX is
-  /// accurate to all digits. If there is only one penalty, it is diagonal too, with `eigenvalues`.
+  /// accurate to all digits. If there is only one penalty, S_0 is diagonal too, with `eigenvalues`.
   bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
   [[nodiscard]] bool is_diagonal() const noexcept { return is_ridge() || diagonal; }
@@ -81,14 +81,14 @@ struct Penalty {
   /// Rank of the sum of the marked penalties.
   [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
   [[nodiscard]] int rank_of(std::size_t j) const;
-  /// The ranks that `set_ranks` would have, for commuting penalties too; empty if `levels` determines them.
+  /// Like `set_ranks`, but also for commuting penalties; empty if `levels` determines the ranks.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
 
 /// The Kronecker products of a a' and `of_level`, for each column a of `levels`.
 [[nodiscard]] std::vector<Matrix> penalties_of_levels(const Matrix& levels, const Matrix& of_level);
 
-/// Contiguous coefficients of one term, or one level of its by variable, with contiguous raw columns.
+/// Contiguous coefficients of one term, or of one level of its by variable, and contiguous raw columns.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
   std::string kind;                ///< "parametric", "te", "ti", "t2", "fs", "sz", or the name of a basis
@@ -97,7 +97,7 @@ struct CoefBlock {
   int raw_size = 0;
   int coef_begin = 0;
   int coef_size = 0;
-  Matrix map;      ///< raw_size x coef_size; no rows: the identity
+  Matrix map;      ///< (raw_size / copies) x (coef_size / copies); no rows: the identity
   int copies = 1;  ///< repetitions of `map` along the diagonal of M: levels of a factor smooth
   std::optional<Penalty> penalty;          ///< of smooths, and of parametric terms that are penalised
   std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
@@ -110,8 +110,8 @@ struct CoefBlock {
   std::vector<double> least_sp;        ///< constant that is added to each lambda; empty: 0
   std::vector<std::string> variables;  ///< variables of the margins, then the by variable if there is one
   std::string by_level;
-  /// Powers of two that scale a smooth's columns in a standardised design. `by_scale`: for its numeric by
-  /// variable. `margin_scale`: for numeric margins; it scales the penalties too.
+  /// Powers of two that scale a smooth's columns in a standardised design. `by_scale`: of its numeric by
+  /// variable. `margin_scale`: of its numeric margins; scales the penalties too.
   double by_scale = 1;
   double margin_scale = 1;
   /// The vector c, up to a factor, of the constraint c'b = 0 on the coefficients of the basis, which `map`
@@ -122,20 +122,20 @@ struct CoefBlock {
   /// For t2() and factor smooths: `Basis::natural` of each margin; empty: no margin has natural coefficients.
   std::vector<Matrix> margin_natural;
   std::vector<int> dropped;  ///< constrained coefficients that a side condition removed
-  bool centred = false;  ///< whether it is constrained: it sums to zero over the rows, or is zero at a point
+  bool centred = false;  ///< whether the smooth is constrained: sums to zero over rows, or is zero at a point
   /// Number of functions of the null space that were dropped, because other terms determine them.
   int determined = 0;
 
   [[nodiscard]] bool is_intercept() const noexcept { return !penalty && variables.empty(); }
   [[nodiscard]] bool is_smooth() const noexcept { return penalty && kind != "parametric"; }
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
-  /// True for a random effect, whose coefficients are its raw columns.
+  /// True for a random effect, which has one coefficient for each raw column.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
   /// Element of M, by raw column and coefficient within the block.
   [[nodiscard]] double map_at(int raw, int coef) const;
   /// The range [first, last) of coefficients that use a raw column.
   [[nodiscard]] std::pair<int, int> coefficients_at(int raw) const;
-  /// M b for the block's coefficients b, and M' r for its raw columns r.
+  /// M b for the block's coefficients b, and M' r for a vector r with a value for each of its raw columns.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
   [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw) const;
   /// M a and a M', for a matrix a.
@@ -148,7 +148,7 @@ struct DesignVariable {
   std::string name;
   bool factor = false;
   std::vector<std::string> levels;
-  bool ordered = false;  ///< whether it is R's ordered factor in the fit's table; unused in predictions
+  bool ordered = false;  ///< whether an ordered factor (R) in the fit's table; unused in predictions
   bool operator==(const DesignVariable&) const = default;
 };
 
@@ -196,7 +196,7 @@ struct Design {
   Part parted_columns;
 
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// Number of formulas, of linear predictors and of shared terms.
+  /// Number of formulas: those of the linear predictors, and those of shared terms.
   [[nodiscard]] int predictors() const;
   [[nodiscard]] int predictor_of(const CoefBlock& block) const { return term_of(block).predictor; }
   /// Calls `use(p)` for each linear predictor p to which the terms of a formula are added.
@@ -237,15 +237,15 @@ struct Design {
   /// Appends a term, and returns its first raw column. Throws `Error(input)` if the raw columns overflow an
   /// int, or if the term has more than `max_components` components or too many splines.
   int add_term(std::vector<Component> components);
-  /// Appends dense columns, combinations of the columns of term `combined`; returns the first. They are
-  /// padded with zero columns to a multiple of four, and at least eight.
+  /// Appends a term of dense columns, which are combinations of the columns of term `combined`; returns its
+  /// first raw column. The columns are padded with zero columns to a multiple of four, and at least eight.
   int add_dense_term(int combined, const Matrix& combinations);
   /// Removes blocks without coefficients, and numbers the coefficients of the other blocks.
   void count_coefficients();
 };
 
-/// Maximum number of penalties of a smooth, with and without common eigenvectors: `Penalty::set_ranks` has an
-/// element for each subset, and without common eigenvectors, each element costs an eigendecomposition.
+/// Maximum number of penalties of a smooth with common eigenvectors, and without: the rank of each subset is
+/// computed, and without common eigenvectors each rank costs an eigendecomposition.
 inline constexpr int most_penalties = 20;
 inline constexpr int most_general_penalties = 10;
 
@@ -257,7 +257,7 @@ inline constexpr int max_components = 32;
 }
 
 /// Joins the designs of several linear predictors. Blocks get mgcv's names, such as s.1(x) and (Intercept).1
-/// in the second one. All designs have the variables of one frame, and no sparse part.
+/// in the second design. All designs have the variables of one frame, and no sparse part.
 [[nodiscard]] Design joined(std::vector<Design> designs);
 
 /// The name of a term in the whole model: in the second predictor s.1(x) for s(x), and z.1 for a parametric
@@ -267,8 +267,9 @@ inline constexpr int max_components = 32;
 /// Names a block's penalties, and the coefficients of a smooth, from its label, as R does.
 void name_smooth(CoefBlock& block);
 
-/// Refers the components to the variables of `frame`, by name; required before a design from a model file is
-/// applied to a table. Throws `Error(input)` if a variable is missing, or has another type or other levels.
+/// Sets the variable indices of the components to those of `frame`, by name. Call this before a design from a
+/// model file is applied to a table. Throws `Error(input)` if a variable is missing, or has another type or
+/// other levels.
 [[nodiscard]] Design reindexed(Design design, const Frame& frame);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -23,8 +23,8 @@ using SortedJson = nlohmann::json;
 
 using files::JsonField;
 
-/// Limits the memory for matrices from a file. Zeros are not in the file, so a matrix may be larger than its
-/// text. But the file has the full covariance, and a fitted design does not have many more numbers.
+/// Limits the memory for matrices from a file: a short text can declare a large matrix, because zeros are
+/// omitted. The limit is a multiple of the size of the full covariance, which the file contains.
 class NumbersLeft {
  public:
   /// `splines`: maximum number in a term; a spline has up to twice as many raw columns as coefficients.
@@ -259,7 +259,7 @@ SortedJson penalty_json(const Penalty& penalty) {
   return json;
 }
 
-/// The penalties of a factor smooth: each coefficient has exactly one.
+/// Reads the diagonal penalties of a factor smooth; every coefficient must be penalised.
 Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& left) {
   Penalty penalty;
   penalty.diagonal = true;
@@ -320,7 +320,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
       penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
     const JsonField eigenvalues = field.at("eigenvalues");
-    // Eigenvalues precede the constraint, which removes at most one coefficient.
+    // The eigenvalues are those before the constraint, which removes at most one coefficient.
     const int rank = eigenvalues.at("rows").whole(0, size + 1);
     penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
     penalty.log_det_constant = field.at("log_det_constant").number();
@@ -471,8 +471,8 @@ int variable_from(const JsonField& name, const Design& design, bool number) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// A component of a term. Its JSON tells the kind: with `margin` a spline, with `radial` or `isotropic` a
-/// dense basis, otherwise the numbers or the levels of its variable.
+/// A component of a term. The members of its JSON object determine the kind: with `margin` a spline, with
+/// `radial` or `isotropic` a dense basis, otherwise the numbers or the levels of its variable.
 Component component_from(const JsonField& field, const Design& design, int coefficients) {
   const auto margin = field.find("margin");
   const auto radial = field.find("radial");

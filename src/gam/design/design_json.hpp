@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Reads a design of `to_json`, for a model with this many coefficients and a full covariance. Call
 /// `reindexed` before applying it to a table. Throws `Error(input)`, naming the field, for any other input:
-/// indices and sizes are checked, and memory is allocated only for numbers in the file.
+/// indices and sizes are checked, and the number of coefficients limits the memory for matrices.
 [[nodiscard]] Design design_from_json(const files::JsonField& field, int coefficients);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A column whose squared residual is below the first fraction of its squared norm is dependent: the residual
-/// is rounding of X'WX. Below the second, the residual may be rounding.
+/// is a rounding error of X'WX. Below the second fraction, the residual may be a rounding error.
 constexpr double dependence_tolerance = 1e-13;
 constexpr double doubt_tolerance = 1e-11;
 constexpr double equality_tolerance = 1e-9;
@@ -66,8 +66,8 @@ Correlations correlations(const Matrix& gram) {
   return out;
 }
 
-/// Whether the residual of each column given all others exceeds rounding. Cholesky pivots cannot tell: after
-/// a nearly determined column, rounding grows by the inverse of its pivot.
+/// Whether the residual of each column given all others exceeds rounding errors. Cholesky pivots do not show
+/// this: after a nearly determined column, rounding errors grow by the inverse of its pivot.
 bool independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
@@ -245,8 +245,8 @@ void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
   }
 }
 
-/// Finds dependent unpenalised columns by pivoting. The next pivot is the column with the lowest rank in
-/// `ranks`; among several, the one with the largest residual in `order`.
+/// Finds dependent unpenalised columns by pivoting. The next pivot has the lowest value in `ranks`, a
+/// priority, and among columns of equal priority the largest residual in `order`.
 std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
                                      const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
@@ -266,7 +266,7 @@ std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
     for (const int one : waiting) rank = std::min(rank, ranks[at(one)]);
     double most = 0;
     for (const int one : waiting) most = ranks[at(one)] == rank ? std::max(most, order(one, one)) : most;
-    // Ties: the first, whatever the rounding.
+    // Residuals that differ only by rounding count as equal: the first column is taken.
     const auto found_next = std::ranges::find_if(waiting, [&](int one) {
       return ranks[at(one)] == rank && order(one, one) >= (1 - equality_tolerance) * most;
     });
@@ -385,7 +385,7 @@ void substitute(Relation& sum, int column, const Relation& relation) {
   add_to(sum, relation, factor, column);
 }
 
-/// Solves each relation for its dropped column, and eliminates this column from the other relations.
+/// Solves each relation for its dropped column, and eliminates the dropped column from the other relations.
 void solve_each(Relations& relations) {
   const auto own = [](const auto& relation) {
     const auto found = relation.second.find(relation.first);

@@ -19,7 +19,7 @@ struct DeterminedColumn {
   int block = 0;                    ///< index in `Design::blocks`
   int column = -1;                  ///< index within a parametric block; -1: a function of a smooth
   bool zero = false;                ///< whether the column is zero in every row of nonzero weight
-  bool doubtful = false;            ///< whether the residual may be rounding of X'WX
+  bool doubtful = false;            ///< whether the residual may be a rounding error of X'WX
   std::vector<double> combination;  ///< coefficients b with X b = 0 and zero penalty
 
   void members(const auto& to) { to(block, column, zero, doubtful, combination); }
@@ -33,8 +33,8 @@ void project_out(Matrix& gram, int pivot);
 /// determined if its squared residual is below 1e-13 of its squared norm, and doubtful below 1e-11: in
 /// columns of few distinct values, rounding errors of the sums accumulate. The intercept is selected first,
 /// then the other parametric columns, so that a smooth loses the functions that are also parametric columns.
-/// Columns of terms that linear predictors share come last. Pure. Cost: O(M_p^3) for M_p unpenalised columns,
-/// and a factorisation of X'WX if some are determined.
+/// Columns of terms that several linear predictors share come last. Pure. Cost: O(M_p^3) for M_p unpenalised
+/// columns, and a factorisation of X'WX if some are determined.
 [[nodiscard]] std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram,
                                                                const Design& design, const Algebra& algebra);
 

@@ -16,7 +16,7 @@ struct SetSum {
   int rank = 0;
 };
 
-/// Eigendecomposition of the sum of a subset of penalties, each scaled to unit norm.
+/// Eigendecomposition of the sum of a subset of penalties, each scaled to unit norm if there are several.
 SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
   const int size = penalties.front().rows();
   Matrix sum(size, size);

@@ -9,10 +9,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Eigenvalues of a penalty below this fraction of the largest count as zero, as in mgcv.
+/// A penalty's eigenvalues count as zero if they are below this fraction of the largest one, as in mgcv.
 inline const double rank_tolerance = base::pow(std::numeric_limits<double>::epsilon(), 0.75);
 
-/// Sets ranks and null space of penalties without common eigenvectors.
+/// Computes null space and ranks (of a single penalty, eigenvalues) from `matrices`, each `size` x `size`.
 void derive_from_matrices(Penalty& penalty, int size);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -22,8 +22,8 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 [[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
 
 /// *Collective.* The basis of one margin over the complete rows of the job: computes the range and the
-/// quantiles for its knots, or takes the supplied knots. `spec` is from `parse_terms`, so its k and order are
-/// valid for the basis. Sets `component.variable` and `component.extent`.
+/// quantiles for its knots, or takes the supplied knots. `spec` must be from `parse_terms`, which checks k
+/// and order. Sets `component.variable` and `component.extent`.
 ///
 /// Throws the same error on every rank: `Error(usage)` for a wrong number of knots, or equal knots;
 /// `Error(input)` for a factor where numbers are needed, a constant covariate, k above what the distinct

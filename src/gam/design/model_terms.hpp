@@ -9,8 +9,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Rewrites the formula as terms in numbers and factors with treatment contrasts, once the types of its
 /// variables are known. An ordered factor in a term with contrasts becomes its orthogonal polynomials,
-/// dose.L, dose.Q, … They are added to the frame, and to its recipe for predictions. Throws `Error(input)`
-/// for an ordered factor with more than 95 levels, the limit of R.
+/// dose.L, dose.Q, … These polynomials are added to the frame, and to the frame's recipe for predictions.
+/// Throws `Error(input)` for an ordered factor with more than 95 levels, the limit of R.
 [[nodiscard]] FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -24,8 +24,9 @@ Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double
   return transpose(triangular_solve(lower, rows, false));
 }
 
-/// Rotates orthonormal columns: Gram-Schmidt on the projections of unit vectors on their span. Takes the
-/// first unit vector, then in turn the one with the largest residual.
+/// Rotates orthonormal columns by Gram-Schmidt on the projections of unit vectors on their span. The first
+/// unit vector comes first, unless its projection is nearly zero; then, in turn, the one with the largest
+/// residual.
 Matrix rotated_to_axes(const Matrix& w) {
   constexpr double too_short = 1e-3;
   Matrix rest = transpose(w);  // column j is the projection of unit vector j

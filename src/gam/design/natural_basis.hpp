@@ -11,8 +11,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A basis in mgcv's natural parametrisation (nat.param of type 1), used for the curves of factor smooths:
 /// the penalty is a multiple of the identity on the first `rank` coefficients, and the following, unpenalised
-/// columns are orthogonal over the rows. The columns of each of the two sets have a mean square of one.
-/// `Basis::natural` is the change of coefficients.
+/// columns are orthogonal over the rows. Each unpenalised column has a mean square of one, and the penalised
+/// ones on average. `Basis::natural` is the change of coefficients.
 ///
 /// mgcv's rotation of the unpenalised functions is arbitrary, but a model with a smoothing parameter for each
 /// of them depends on it. Here the first function is the projection of the basis' first column on their span,
@@ -31,8 +31,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// unpenalised column is the constant; the next ones are uncorrelated over the rows, with ascending variance.
 /// The columns of each set have a mean square of one on average. A random effect is only scaled.
 ///
-/// mgcv first scales the unpenalised columns in the directions of a decomposition. As in `natural_basis`, the
-/// first direction is the projection of the basis' first column, unless this projection is zero.
+/// Before that, mgcv scales the unpenalised columns along eigenvectors of the penalty, which are arbitrary.
+/// Here, as in `natural_basis`, the first direction is the projection of the basis' first column, unless this
+/// projection is zero.
 ///
 /// `mean_products` (called once), `label` and errors: as for `natural_basis`.
 [[nodiscard]] Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,

@@ -20,8 +20,9 @@ enum class SetupSample {
 };
 
 /// The rows from which mgcv's bam sets up its bases. These are all complete rows up to 10,000; otherwise a
-/// sample of that size with mgcv's seed, which includes the rows with each column's extremes and one of every
-/// level (its `mini.mf`). Above 1e7 rows R draws differently, and the sample differs from mgcv's.
+/// sample of that size, or of more rows for more levels, with mgcv's seed, which includes the rows with each
+/// column's extremes and one of every level (mgcv's `mini.mf`). Above 1e7 rows R draws differently, and the
+/// sample differs from mgcv's.
 class SetupRows {
  public:
   /// `prior_weight`: index of the weights in the frame; -1: none. The arguments must outlive this object.

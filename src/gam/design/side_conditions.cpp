@@ -21,12 +21,12 @@ namespace {
 
 using base::at;
 
-/// A squared residual below this fraction of the column's squared norm is rounding of X'X.
+/// A squared residual below this fraction of the column's squared norm is a rounding error of X'X.
 constexpr double gram_tolerance = 1e-12;
 /// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch is always
 /// accurate to about ten per cent.
 constexpr double agreement = 1.5;
-/// A column is explained if its remainder is below this: the square root of the machine epsilon, as in mgcv.
+/// A column is explained if its remainder is below this fraction of the largest earlier column, as in mgcv.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
 
 using Identity = std::tuple<std::string, std::string, std::string>;  // variable, by variable, its level
@@ -105,8 +105,8 @@ Matrix columns_of(const Matrix& a, std::span<const int> indices) {
 }
 
 /// QR with column pivoting of `left`, the sketched residuals of the columns from `before` on. The pivot is
-/// the column of largest norm in X'X, which covers all rows. Once X'X disagrees with the sketch, X'X is only
-/// rounding, and the sketch selects the pivots.
+/// the column of largest norm in X'X, which covers all rows. Once X'X disagrees with the sketch, what is left
+/// of X'X is rounding errors, and the sketch selects the pivots.
 PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   const int count = left.cols();
   PivotedQr out{Matrix(count, count), {}};

@@ -27,7 +27,7 @@ struct NestedSmooth {
 };
 
 /// The nested smooths, ordered by number of variables, then by position. Variables are equal only with equal
-/// by variable and level. Random effects are exempt: their penalty identifies them. Pure.
+/// by variable and level. Random effects and factor smooths are exempt: their penalties identify them. Pure.
 [[nodiscard]] std::vector<NestedSmooth> nested_smooths(const Design& design);
 
 /// True if the parametric part spans the constant: a column of ones, or one for each level or cell.

@@ -578,7 +578,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
 
 Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                 const Matrix& null_space, const Matrix& z) {
-  // Null-space functions cannot satisfy a constraint that is nearly orthogonal to the null space.
+  // Adding null-space functions cannot enforce a constraint that is nearly orthogonal to the null space.
   constexpr double least = 1e-6;
   const std::vector<double> along = multiply_t(null_space, means);
   const double square = dot(along, along);

@@ -40,7 +40,7 @@ struct SmoothBasis {
 /// smoothing parameters are comparable. Source: Wood, Biometrics 62 (2006), sec. 3; scaling: smoothCon.
 [[nodiscard]] SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_row_sum);
 
-/// A random effect of `size` coefficients over some margins: the penalty of each margin is the same ridge.
+/// A random effect of `size` coefficients over `margins` margins, with one ridge penalty.
 [[nodiscard]] SmoothBasis random_effect(std::size_t margins, int size, double largest_row_sum);
 
 /// A factor smooth: a curve in the natural basis (natural_basis.hpp) per level, with one penalty for the
@@ -65,7 +65,7 @@ struct SmoothBasis {
 
 /// The sum-to-zero constraint c'b = 0 absorbed into a basis.
 struct Constraint {
-  Matrix z;                     ///< K x K - 1, orthonormal, c'z = 0: the last columns of Q in the QR of c
+  Matrix z;                     ///< K x (K - 1), orthonormal, c'z = 0: the last columns of Q in the QR of c
   double log_det_constant = 0;  ///< the new value of `Penalty::log_det_constant`
   Matrix null_space;  ///< K x (dimension - 1), orthonormal: the unpenalised functions under the constraint
 };

@@ -17,11 +17,12 @@ namespace {
 
 using tessera::mpi::Communicator;
 
-/// A variable is made orthogonal to earlier ones if its squared residual is below this share of its square.
+/// A variable is made orthogonal to earlier ones if its squared residual is below this share of its squared
+/// norm.
 constexpr double collinear_share = 1e-4;
 /// A squared residual below this fraction is a linear dependence. (R's lm: 1e-7, not squared.)
 constexpr double dependent_share = 1e-14;
-/// An earlier variable is not subtracted if its part is below this fraction of the final residual.
+/// An earlier variable is not subtracted if its contribution is below this fraction of the final residual.
 constexpr double negligible = 1e-3;
 
 using base::at;
@@ -175,7 +176,7 @@ class Measurer {
     return found;
   }
 
-  /// Subtracts from variable j its projection on the earlier ones; twice, for an accurate residual.
+  /// Subtracts from variable j its projection on the earlier variables, twice for an accurate residual.
   void orthogonalise(std::size_t j, Standards& standards) {
     const std::vector<double> before = combinations_[j];
     for (int round = 0; round < 2; ++round) subtract_explained(j, crossproducts(j + 1));

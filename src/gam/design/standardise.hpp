@@ -22,20 +22,20 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Standardisation of one variable, from its values in the complete rows. Scales are powers of two: exact.
 struct Standard {
-  double factor = 1;    ///< x * factor is at most about 1
-  NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
-  /// The residual of the centred variable given earlier ones, with the same scale; the first part is the
-  /// variable. Empty if its square exceeds 1e-4 of the squared norm, or is only rounding.
+  double factor = 1;    ///< |x| * factor is below 2
+  NumericPart centred;  ///< (x - mean) * factor has a standard deviation in [1, 2)
+  /// The residual of the centred variable given earlier ones, scaled in the same way; the first part is the
+  /// variable. Empty if the residual's square exceeds 1e-4 of the variable's, or is a rounding error.
   std::vector<NumericPart> orthogonal;
 };
 
 /// Indexed by the frame's variables; empty: no variable is standardised.
 using Standards = std::vector<Standard>;
 
-/// *Collective.* Standards of the numeric variables in the formula's parametric terms, random slopes and by
-/// variables; the same bits for any number of ranks and threads. `block`: number of rows that are summed in a
+/// *Collective.* Standards of the numeric variables in parametric terms, random slopes and `by=` of the
+/// formula; the same bits for any number of ranks and threads. `block`: number of rows that are summed in a
 /// fixed order; a rank's part of the table begins with a block. Cost: three passes over these variables, and
-/// two more for each variable that earlier ones nearly determine.
+/// three more for each variable that earlier ones nearly determine.
 [[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
                                      const Frame& frame, std::int64_t block, HostTeam& team);
 

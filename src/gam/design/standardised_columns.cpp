@@ -173,8 +173,8 @@ std::map<Variables, double> multiplied_out(const std::vector<std::vector<Numeric
   return products;
 }
 
-/// The combinations for the columns of term `index` if its numeric components have the given parts; nothing
-/// if other columns do not allow it.
+/// The combinations for the columns of term `index` if its numeric components have the given parts; empty if
+/// the other columns do not span the change.
 std::optional<std::vector<ColumnCombination>> combine(
     const Span& span, std::size_t index, const std::vector<std::vector<NumericPart>>& components) {
   const StandardisedTerm& term = span.term(index);

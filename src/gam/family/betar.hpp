@@ -46,7 +46,7 @@ struct Betar : UsualLink<Link::logit> {
   [[nodiscard]] T mean_step(const Same<T>& y, const T& mu) const {
     return joint_step(y, mu, T(1.0)).residual;
   }
-  /// -2 log likelihood without the saturated log likelihood, which costs an iteration (`saturated_mean`).
+  /// -2 log likelihood. Omits the saturated log likelihood, which needs an iteration (`saturated_mean`).
   template <FormulaNumber T>
   [[nodiscard]] T deviance(const Same<T>& y, const T& mu, const Same<T>& prior) const {
     return joint_step(y, mu, prior).deviance;

@@ -7,9 +7,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Location model y = mu + sigma error with censored responses. A prior weight divides sigma^2. `Error` has
-/// the log likelihood of an error at a point (`at`) and in an interval (`between`). As in mgcv, the weight of
-/// a row is the observed information about mu. The deviance is relative to the row's maximum likelihood.
+/// Location model y = mu + sigma error with censored responses. A prior weight divides sigma^2. `Error`
+/// computes the log likelihood of a standardised error at a point (`at`) and in an interval (`between`). As
+/// in mgcv, the weight of a row is the observed information about mu. The deviance is relative to the maximum
+/// of the row's likelihood over mu.
 template <class Error>
 struct CensoredLocation : UsualLink<Link::identity> {
   static constexpr bool in_packets = true;

@@ -61,7 +61,7 @@ struct Cpois : UsualLink<Link::log> {
   }
 
  private:
-  /// Log probability of a set of counts, its derivative by log(mu), and minus the second derivative.
+  /// Log probability of a set of counts, its derivative d/d log(mu), and minus the second derivative.
   template <class T>
   struct Counts {
     T log, slope, information;
@@ -109,8 +109,8 @@ struct Cpois : UsualLink<Link::log> {
     T sum_of_squares{0.0};
   };
 
-  /// Log probability of the counts in (below, up_to]. With K the truncated Poisson count, the derivatives by
-  /// log(mu) are E K - mu and mu - Var K. If mu is outside the interval, the moments are those of the
+  /// Log probability of the counts in (below, up_to]. With K the truncated Poisson count, `slope` is E K -
+  /// mu, and `information` is mu - Var K. If mu is outside the interval, the moments are those of the
   /// distance of K from the nearer limit, which avoids cancellation.
   template <FormulaNumber T>
   static Counts<T> between(const T& below, const Same<T>& up_to, const Same<T>& mu) {

@@ -65,8 +65,8 @@ static_assert(RowFamily<CustomFamily>);
 /// TOML text that `parse_custom_family` parses to an equal family; stored in model files.
 [[nodiscard]] std::string to_toml(const CustomFamily& family);
 
-/// The eta of a mean, by bisection to rounding; empty if no |eta| up to 1e6 has this mean. The inverse link
-/// must be monotone where it is finite.
+/// The eta of a mean, by bisection to full precision; empty if no |eta| up to 1e6 has this mean. The inverse
+/// link must be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
 /// CUDA C++ source of a `RowFamily` named `OwnFamily`.

@@ -49,7 +49,7 @@ class Family {
   [[nodiscard]] const SeveralFamily* several() const { return several_.get(); }
   /// TOML text of a user's family, for `own_family`; empty for a built-in family.
   [[nodiscard]] std::string toml() const;
-  /// The complete definition: TOML or call.
+  /// The complete definition of the family: `toml()`, or for a built-in family `text()`.
   [[nodiscard]] std::string full_text() const;
   [[nodiscard]] int predictor_count() const { return several_ ? several_->predictors() : 1; }
   /// Number of levels of a factor response; 0: the response must be a number.
@@ -90,9 +90,9 @@ class Family {
   [[nodiscard]] bool moves(std::size_t index, bool with_intercept) const;
   /// Whether `parameters()` may have this size.
   [[nodiscard]] bool may_have(std::size_t values) const;
-  /// Throws `std::invalid_argument` unless `may_have` accepts the size.
+  /// This family with other values. Throws `std::invalid_argument` unless `may_have` accepts their number.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
-  /// Sets whether theta is estimated. Throws `std::invalid_argument` if the family has no parameter.
+  /// This family with theta estimated, or fixed. Throws `std::invalid_argument` if it has no parameter.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string> parameter_names() const;
   /// Whether all parameters and constants are valid, e.g. theta > 0; `at` does not check this.
@@ -100,7 +100,7 @@ class Family {
   /// Parameters on the unconstrained scale of the search, then the constants.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// Explains a likelihood that rises towards a limit of the first parameter; for messages.
+  /// For messages: what it means if the likelihood rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
@@ -111,7 +111,7 @@ class Family {
   /// For several linear predictors all link names, separated by blanks.
   [[nodiscard]] std::string link_name() const;
   [[nodiscard]] std::string_view residuals() const;
-  /// Whether working residuals may be autocorrelated: requires one predictor and expected information.
+  /// Whether a fit may have an AR(1) model of the residuals: needs one predictor and expected information.
   [[nodiscard]] bool may_be_correlated() const;
   [[nodiscard]] bool scale_is_known() const;
   /// The scale phi: 1, or a likelihood parameter; empty if REML estimates the scale.
@@ -132,7 +132,7 @@ class Family {
   [[nodiscard]] double working_weight(Response y, double eta, double prior) const;
   /// Working response minus linear predictor.
   [[nodiscard]] double working_residual(Response y, double eta) const;
-  /// Response minus fitted mean; for ordered classes, minus the class at `mu`.
+  /// Response minus fitted mean; for ordered classes, response minus the class at `mu`.
   [[nodiscard]] double response_residual(Response y, double mu) const;
   /// A number with the sign of the residual.
   [[nodiscard]] double residual_side(Response y, double mu) const;
@@ -144,7 +144,7 @@ class Family {
   [[nodiscard]] bool null_is_likeliest() const;
   /// The linear predictor of a mean; empty if the link is undefined there.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
-  /// A fit whose largest response is below this is refused.
+  /// The least value that the largest response of a fit may have.
   [[nodiscard]] double least_maximum() const;
   /// Reason why `y` is not a valid response; empty if valid.
   [[nodiscard]] std::optional<std::string_view> response_fault(Response y) const;
@@ -157,16 +157,17 @@ class Family {
   /// with fractional successes or trials. The likelihood of such a row cannot be computed from its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// The deviance's part of AIC: deviance / scale, except for the inverse Gaussian. `weights` is a sum.
+  /// The deviance's part of AIC: deviance / scale, except for the inverse Gaussian. `weights`: sum of
+  /// weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
   /// Index of the first invalid response; `responses.size()` if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// Term of `SaturatedSum` of a row of weight 1; empty if the term depends on the response.
+  /// A row's term of `SaturatedSum` for weight 1; empty if the term depends on the response.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
 
-  /// CUDA C++ source of `family_of(parameters)`, which returns a `RowFamily`. Needs list.hpp. Independent of
-  /// the parameters' values.
+  /// CUDA C++ source of `family_of(parameters)`, which returns a `RowFamily`. The source needs list.hpp, and
+  /// does not depend on the parameters' values.
   [[nodiscard]] std::string device_source() const;
 
  private:

@@ -21,7 +21,7 @@ std::string literal(double number) {
   return number < 0 ? fmt::format("(-{:a})", -number) : fmt::format("{:a}", number);
 }
 
-/// `Knowledge` that every variable is numeric.
+/// A `Knowledge` for `compile` in which every variable is numeric.
 class NumbersAlone : public Knowledge {
  public:
   ValueType type_of(const std::string& /*column*/) override { return {}; }

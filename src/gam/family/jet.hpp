@@ -9,9 +9,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Second-order forward-mode automatic differentiation: a value with its first and second derivatives by P
-/// variables. `second` is the upper triangle, row by row. S is a double or a SIMD packet of rows. Source:
-/// Griewank and Walther, Evaluating Derivatives (2008), ch. 3 and 13.
+/// Second-order forward-mode automatic differentiation: a value with its first and second derivatives with
+/// respect to P variables. `second` is the upper triangle, row by row. S is a double or a SIMD packet of
+/// rows. Source: Griewank and Walther, Evaluating Derivatives (2008), ch. 3 and 13.
 template <int P, class S = double>
 struct Jet {
   static constexpr int pairs = P * (P + 1) / 2;

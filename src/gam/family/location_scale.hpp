@@ -162,7 +162,7 @@ T under(Link link, const T& eta) {
     default: return eta;
   }
 }
-/// Initial linear predictor of `value`; unless the link is identity, of at least 0.05 `deviation`.
+/// Initial linear predictor for a mean of `value`, raised to 0.05 `deviation` unless the link is identity.
 inline double first_under(Link link, double value, double deviation) {
   constexpr double small = 0.05;
   return link_of(link, link == Link::identity ? value : fmax(value, small * deviation));
@@ -221,7 +221,8 @@ struct Gaulss {
   [[nodiscard]] double predictor_of_mean(double mean) const { return link_of(chosen[0], mean); }
 };
 
-/// The log scale of `Gammals` and `Gumbls`: b + softplus(eta), or eta with the identity link.
+/// The log scale of `Gammals` and `Gumbls` as a function of its linear predictor eta: b + softplus(eta), or
+/// eta with the identity link.
 struct LogScale {
   static constexpr LinkChoice choices[] = {{1, {Link::log, Link::identity}, 2}};
 
@@ -238,7 +239,7 @@ struct LogScale {
   }
 };
 
-/// Gamma. Predictors: the log mean and the log scale (squared coefficient of variation).
+/// Gamma. Predictors: the log mean and `LogScale`; the scale is the squared coefficient of variation.
 struct Gammals : LogScale {
   static constexpr char name[] = "gammals";
   static constexpr char type[] = "Gammals";
@@ -270,7 +271,7 @@ struct Gammals : LogScale {
   static double predictor_of_mean(double mean) { return log(mean); }
 };
 
-/// Gumbel. Predictors: the location and the log scale.
+/// Gumbel. Predictors: the location and `LogScale`.
 struct Gumbls : LogScale {
   static constexpr char name[] = "gumbls";
   static constexpr char type[] = "Gumbls";
@@ -306,7 +307,7 @@ struct Gumbls : LogScale {
   static double predictor_of_mean(double) { return std::numeric_limits<double>::quiet_NaN(); }
 };
 
-/// Generalised extreme value. Predictors: location, log scale, shape; the logit link limits it to (-1, 1/2).
+/// Generalised extreme value. Predictors: location, log scale, shape in (-1, 1/2) (logit link).
 struct Gevlss {
   static constexpr char name[] = "gevlss";
   static constexpr char type[] = "Gevlss";

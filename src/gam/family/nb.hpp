@@ -57,7 +57,7 @@ struct Nb : UsualLink<Link::log> {
   template <class T>
   struct ResponsePart {
     T log_rising;
-    T first, second;  ///< derivatives of `log_rising` and y log(theta), by theta
+    T first, second;  ///< derivatives of `log_rising` + y log(theta) with respect to theta
   };
   [[nodiscard]] ResponsePart<double> response_part(double y) const {
     const RisingFactorialSlope slope = rising_factorial_slope(theta, y);

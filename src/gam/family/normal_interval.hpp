@@ -5,8 +5,8 @@
 
 #include <tessera/version.hpp>
 
-/// Normal probabilities of intervals, to rounding accuracy also in the tails. T is a double or a SIMD packet
-/// of rows. The same source for host and kernels.
+/// Normal probabilities of intervals, to full precision also in the tails. T is a double or a SIMD packet of
+/// rows. The same source for host and kernels.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Log likelihood of a standardised error z = (y - mu)/sigma: the log probability of an interval or, up to a
@@ -14,10 +14,10 @@ namespace TESSERA_NAMESPACE::gam {
 template <class T>
 struct ErrorLikelihood {
   T log;
-  T slope;               ///< sigma times the derivative by mu
-  T information;         ///< -sigma^2 times the second derivative by mu
-  T by_log_scale;        ///< derivative by log(sigma); at a point without the term -log(sigma)
-  T by_log_scale_twice;  ///< second derivative by log(sigma)
+  T slope;               ///< sigma times d log / d mu
+  T information;         ///< -sigma^2 times the second derivative with respect to mu
+  T by_log_scale;        ///< derivative with respect to log(sigma); at a point, of `log` - log(sigma)
+  T by_log_scale_twice;  ///< second derivative of the same with respect to log(sigma)
 };
 template <class Mask, class T>
 ErrorLikelihood<T> choose(const Mask& where, const ErrorLikelihood<T>& a, const ErrorLikelihood<T>& b) {

@@ -6,13 +6,13 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Ordered categorical (cumulative logit) responses 1 to R. A response is k if the linear predictor plus a
-/// logistic error is between thresholds k - 1 and k. The mean is the linear predictor.
-/// The parameters are thresholds 1 to R - 1. Their working scale is threshold 1, then the logs of successive
-/// distances. Threshold 1 of a model is -1, because the intercept shifts all thresholds. The search still
-/// moves threshold 1, and then shifts all thresholds and the intercept back. Otherwise only rows of class 1
-/// would determine the intercept; with few such rows this needs hundreds of iterations.
-/// With x and u the upper and lower threshold less the predictor, and F logistic, the likelihood F(x) - F(u)
-/// is computed as F(x) (1 - F(u)) (1 - exp(u - x)), which avoids cancellation.
+/// logistic error is between thresholds k - 1 and k. The mean is the linear predictor. The parameters are
+/// thresholds 1 to R - 1. Their working scale is threshold 1, then the logs of successive distances.
+/// Threshold 1 of a model is -1, because the intercept shifts all thresholds. The search still moves
+/// threshold 1, and then shifts all thresholds and the intercept back. Otherwise only rows of class 1 would
+/// determine the intercept; with few such rows this needs hundreds of iterations. With x and u the upper and
+/// lower threshold minus the predictor, and F logistic, the likelihood F(x) - F(u) is computed as F(x) (1 -
+/// F(u)) (1 - exp(u - x)), which avoids cancellation.
 struct Ocat : UsualLink<Link::identity> {
   static constexpr char name[] = "ocat";
   static constexpr bool in_packets = true;
@@ -43,7 +43,7 @@ struct Ocat : UsualLink<Link::identity> {
   [[nodiscard]] constexpr int count() const { return count_; }
   [[nodiscard]] constexpr int classes() const { return count_ + 1; }
   [[nodiscard]] double parameter(int i) const { return threshold(i + 1); }
-  /// mgcv's theta: threshold i + 1 less threshold i.
+  /// mgcv's theta: threshold i + 1 minus threshold i.
   [[nodiscard]] double theta(int i) const { return threshold(i + 1) - threshold(i); }
   /// Threshold i + 1, rounded as mgcv prints it.
   [[nodiscard]] double shown(int i) const { return nearbyint(100 * threshold(i + 1)) / 100; }
@@ -79,7 +79,7 @@ struct Ocat : UsualLink<Link::identity> {
   struct Thresholds {
     T lower, upper;
   };
-  /// P(Y = k) and its derivative by the predictor.
+  /// P(Y = k) and its derivative with respect to the predictor.
   struct Probability {
     double value, slope;
   };
@@ -112,7 +112,7 @@ struct Ocat : UsualLink<Link::identity> {
     T* second = terms + 1 + count_;
     for (int i = 0; i < count_; ++i) {
       // Parameters below `own` shift both thresholds of the class; parameter `own` shifts only the upper one.
-      const double step = i == 0 ? 1 : theta(i);  // derivative of a threshold by the working parameter
+      const double step = i == 0 ? 1 : theta(i);  // d threshold / d working parameter
       const T of_own = choose(own == i, at.upper.above + closeness, T(0.0));
       const T slope = choose(own > i, -at.score(), of_own);
       terms[1 + i] = -step * slope;
@@ -155,10 +155,10 @@ struct Ocat : UsualLink<Link::identity> {
       const T tails = choose(upper.x < 0.0, upper.x, T(0.0)) - choose(lower.x > 0.0, lower.x, T(0.0));
       return tails + log(upper.larger * lower.larger * -expm1(-width));
     }
-    // First derivative of the log probability by the predictor, and minus the second derivative.
+    // First derivative of the log probability with respect to the predictor, and minus the second one.
     [[nodiscard]] T score() const { return lower.below - upper.above; }
     [[nodiscard]] T information() const { return upper.density() + lower.density(); }
-    /// Derivative of log(1 - exp(-width)) by the width.
+    /// Derivative of log(1 - exp(-width)) with respect to the width.
     [[nodiscard]] T closeness() const { return 1.0 / expm1(width); }
     Logistic<T> upper, lower;
     T width;

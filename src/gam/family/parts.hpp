@@ -10,8 +10,8 @@
 /// The members of a family. A family is a type in its own file, such as gaussian.hpp. A type that lacks a
 /// required member does not compile (`BuiltInFamily`). Host and kernels compile the same source. In kernels
 /// only the functions here and the parts of the standard library from `standard_headers()` are available. A
-/// family with parameters, such as nb.hpp, stores their values. It is constructed on use from an array of
-/// values, which is an argument of the kernel.
+/// family with parameters, such as nb.hpp, stores their values. The family object is constructed on use from
+/// an array of values, which is an argument of the kernel.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The means at which a fit starts.

@@ -61,7 +61,7 @@ class ResponseDistribution {
   Family family_;
   std::shared_ptr<const SeveralFamily> two_predictors_;  ///< ziplss, for ziP
   double scale_;
-  double parameter_ = 0;  ///< theta of nb, nu of scat, p of tw or phi of betar
+  double parameter_ = 0;  ///< theta of nb, nu of scat, p of tw, phi of betar, sigma of cnorm and clog
   Kind kind_ = Kind::gaussian;
   bool inverse_gaussian_ = false;
 };

@@ -56,7 +56,7 @@ inline double log_rising_factorial(double theta, double y) {
   return from == theta ? rest : rest + y * log(from / theta) - log(product);
 }
 
-/// First two derivatives of log(gamma(theta + y)/gamma(theta)) by theta.
+/// First two derivatives of log(gamma(theta + y)/gamma(theta)) with respect to theta.
 struct RisingFactorialSlope {
   double first;   ///< digamma(theta + y) - digamma(theta)
   double second;  ///< trigamma(theta + y) - trigamma(theta)

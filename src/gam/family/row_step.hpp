@@ -17,8 +17,8 @@ T mean_step([[maybe_unused]] const F& family, const Same<T>& y, const T& mu) {
 
 /// Factor on the weight of a row whose mean is near a limit; the score is unchanged. Without the factor one
 /// row at a limit stops the fit: steps are halved until all rows are inside the limits. With 1e4, the row
-/// stays inside if other rows push with less than 1e4 times its score. Its weight is at most 1e12 times that
-/// of an inner row, and does not dominate.
+/// stays inside if other rows push with less than 1e4 times its score. The row's weight is at most 1e12 times
+/// that of an inner row, and does not dominate.
 template <RowFamily F, FormulaNumber T>
 T caution_at([[maybe_unused]] const F& family, [[maybe_unused]] const T& mu) {
   if constexpr (requires { family.is_at_end(mu); }) {

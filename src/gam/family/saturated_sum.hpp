@@ -17,9 +17,9 @@ class SaturatedSum {
   /// `family` must outlive this object.
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
-  /// Returns `sum` plus -2 log likelihood - deviance/scale of these rows. Only rows whose likelihood rounds
-  /// depend on the mean; `predictor(i)` is called for them only. Empty `weights`: all 1. Empty `limits`: no
-  /// response is censored.
+  /// Returns `sum` plus -2 log likelihood - deviance/scale of these rows. Depends on the mean only for rows
+  /// with `likelihood_rounds`; `predictor(i)` is called only for these rows. Empty `weights`: all 1. Empty
+  /// `limits`: no response is censored.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor,
                            std::span<const double> limits = {});

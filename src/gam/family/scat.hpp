@@ -81,7 +81,7 @@ struct Scat : UsualLink<Link::identity> {
     const T share = square / (1.0 + square);
     const T log_tail = log1p(square);
     const RisingFactorialSlope slope = rising_factorial_slope(nu / 2, 0.5);
-    // Derivatives by nu; d share/d nu = -share (1 - share)/nu.
+    // Derivatives with respect to nu; d share/d nu = -share (1 - share)/nu.
     const T by_nu = 0.5 * (log_tail - (nu + 1) / nu * share - slope.first + 1 / nu);
     const T by_nu_nu = 0.5 * (-share / nu + share / (nu * nu) + (nu + 1) / (nu * nu) * share * (1 - share) -
                               0.5 * slope.second - 1 / (nu * nu));

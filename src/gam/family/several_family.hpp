@@ -35,7 +35,7 @@ struct SeveralRows {
   const double* prior = nullptr;
   const double* eta = nullptr;
   double* log_likelihood = nullptr;  ///< times the prior weight; -infinity outside the support
-  double* gradient = nullptr;        ///< first derivatives by the predictors; null: no derivatives
+  double* gradient = nullptr;        ///< derivatives with respect to the predictors; null: none wanted
   double* weights = nullptr;         ///< minus the second derivatives: upper triangle, row by row
 };
 
@@ -78,17 +78,17 @@ class SeveralFamily {
   [[nodiscard]] virtual int classes() const { return 0; }
   /// Why a finite number is invalid; null if valid.
   [[nodiscard]] virtual const char* response_fault(double y) const = 0;
-  /// Initial constant predictors. `level` is that of all responses.
+  /// Initial constant predictors. `level`: mean and standard deviation of all responses.
   [[nodiscard]] virtual std::vector<double> first_predictors(const ResponseLevel& level) const = 0;
   /// Predictor that the first steps keep at its initial value, because it is identifiable only near the
   /// estimates of the others; -1: none.
   [[nodiscard]] virtual int late_predictor() const { return -1; }
-  /// Log likelihoods of the rows and, if requested, derivatives by the predictors.
+  /// Log likelihoods of the rows and, if requested, derivatives with respect to the predictors.
   virtual void evaluate(const SeveralRows& rows) const = 0;
   /// CUDA C++ source of `family_of(parameters)`, the first argument of `row_log_likelihood`.
   [[nodiscard]] virtual std::string device_source() const = 0;
   [[nodiscard]] virtual NullPredictors null_predictors() const = 0;
-  /// The first predictor of a mean; only for `NullPredictors::mean`.
+  /// The first linear predictor at which the mean is `mean`; only for `NullPredictors::mean`.
   [[nodiscard]] virtual double predictor_of_mean(double mean) const = 0;
   /// mgcv's squared deviance residual for prior weight 1.
   [[nodiscard]] virtual double squared_residual(double y, std::span<const double> eta) const = 0;
@@ -98,12 +98,12 @@ class SeveralFamily {
   [[nodiscard]] virtual double draw(std::span<const double> eta, base::RandomPlace& random) const;
 
   /// Columns of predictions on the response scale, as in predict.gam: suffixes, and the values of a row.
-  /// `levels`: of the response. `jacobian`: columns x predictors, row-major; empty if not wanted.
+  /// `levels`: those of the response. `jacobian`: columns x predictors, row-major; empty if not wanted.
   [[nodiscard]] virtual std::vector<std::string> outputs(std::span<const std::string> levels) const = 0;
   virtual void respond(std::span<const double> eta, std::span<double> values,
                        std::span<double> jacobian) const = 0;
 
-  /// Whether `level` is defined, which all residuals but deviance residuals need; NaN for classes.
+  /// Whether the family defines `level`, which all but deviance residuals need. For classes `level` is NaN.
   [[nodiscard]] virtual bool has_level() const { return true; }
   [[nodiscard]] virtual ResponseLevel level(std::span<const double> eta) const = 0;
   [[nodiscard]] virtual ResponseProbabilities probabilities(double y, std::span<const double> eta) const = 0;

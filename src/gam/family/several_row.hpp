@@ -19,7 +19,7 @@ struct ResponseLevel {
 enum class NullPredictors {
   mean,       ///< the first predictor is that of the mean response; the others are the model's
   constants,  ///< maximum likelihood constants
-  but_scale,  ///< maximum likelihood constants, except the last predictor, which is the model's
+  but_scale,  ///< maximum likelihood constants, but the last predictor is the model's
   none,       ///< there is no null deviance
 };
 
@@ -34,8 +34,9 @@ constexpr int predictor_pair(int one, int other, int predictors) {
   return low * predictors - low * (low - 1) / 2 + high - low;
 }
 
-/// Log likelihood of a row with prior weight 1. Unless null, `scores` receives the first derivatives by the
-/// predictors, and `curvatures` minus the second derivatives by pair. T is a double or a SIMD packet of rows.
+/// Log likelihood of a row with prior weight 1. Unless null, `scores` receives the first derivatives with
+/// respect to the predictors, and `curvatures` minus the second derivatives, one per pair. T is a double or a
+/// SIMD packet of rows.
 template <class F, class T>
 T row_log_likelihood(const F& family, const Same<T>& y, const T* eta, Same<T>* scores, Same<T>* curvatures) {
   if constexpr (requires { family.row(y, eta, scores, curvatures); }) {

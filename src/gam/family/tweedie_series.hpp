@@ -22,15 +22,15 @@
 /// of terms is therefore bounded for any y, p and phi. If c J/(1 + c) exceeds `laplace_from`, Laplace's
 /// approximation of second order is as accurate.
 ///
-/// The derivatives by s are (1 + c) E(j - J) and (1 + c) ((1 + c) Var(j) - J), which cancel for a large J.
-/// The sum then equals an integral, for which E(f g') = -E(f'). The derivatives are therefore E(q) and (1 +
-/// c) Cov(j, q) with the small q = -J d/dj(S(j) + S(c j)) + (1 + c) (j - J - J log(j/J)).
+/// The derivatives with respect to s are (1 + c) E(j - J) and (1 + c) ((1 + c) Var(j) - J), with cancellation
+/// for large J. The sum then equals an integral, for which E(f g') = -E(f'). The derivatives are therefore
+/// E(q) and (1 + c) Cov(j, q) with the small q = -J d/dj(S(j) + S(c j)) + (1 + c) (j - J - J log(j/J)).
 ///
 /// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
 /// appendix J, as mgcv's ldTweedie.
 namespace TESSERA_NAMESPACE::gam {
 
-/// F and its derivatives by c and s.
+/// F and its derivatives with respect to c and s.
 template <class T>
 struct TweedieTerms {
   T value;
@@ -47,7 +47,7 @@ TweedieTerms<T> tweedie_by_laplace(const T& c, const T& s) {
   const T x = exp(-s);
   const T d = 1 / (1 + c);
   const T i = 1 / c;
-  // Coefficients of a x + a d/2 x^2, and their derivatives by c.
+  // Coefficients of a x + a d/2 x^2, and their derivatives with respect to c.
   const T a = d / 24 + (1 + i) / 12;
   const T a_c = -d * d / 24 - i * i / 12;
   const T a_cc = d * d * d / 12 + i * i * i / 6;
@@ -80,7 +80,7 @@ class TweedieSum {
   TweedieSum(const T& the_c, const T& the_s) : c(the_c), s(the_s), peak(exp(the_s)), log_c(log(the_c)) {
     constexpr double steps_per_width = 1.7;
     constexpr double from_few = 40;    // below this (1 + c) J, terms at j near 0 are not negligible
-    constexpr double smooth_from = 2;  // from this variance of j the sum equals the integral to rounding
+    constexpr double smooth_from = 2;  // from this variance of j, sum and integral agree to rounding error
     constexpr int most_terms = 1000;
     few = choose((1 + c) * peak < from_few, T(1.0), T(0.0));
     const T wide = sqrt(peak / (1 + c)) / steps_per_width;
@@ -192,7 +192,7 @@ TweedieTerms<T> tweedie_series(const Same<T>& c, const T& s) {
           choose(by_laplace, limit.by_cs, at.by_cs), choose(by_laplace, limit.by_ss, at.by_ss)};
 }
 
-/// Half the unit deviance and its derivatives by p.
+/// Half the unit deviance and its derivatives with respect to p.
 template <class T>
 struct TweedieDeviance {
   T value;

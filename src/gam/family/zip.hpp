@@ -5,8 +5,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Zero-inflated Poisson counts. A count is present with probability 1 - exp(-exp(eta)), otherwise 0. If
-/// present, it is zero-truncated Poisson with rate exp(gamma). gamma is the linear predictor, eta = intercept
+/// Zero-inflated Poisson counts. With probability 1 - exp(-exp(eta)), a count is present: zero-truncated
+/// Poisson with rate exp(gamma). Otherwise the response is 0. gamma is the linear predictor, eta = intercept
 /// + slope gamma, and slope > b. The working parameters (mgcv's theta) are the intercept and log(slope - b).
 /// As in mgcv, `mean` returns the linear predictor.
 struct ZiP : UsualParts {
@@ -108,7 +108,7 @@ struct ZiP : UsualParts {
     return gamma;
   }
 
-  /// The mean count and its derivative by the linear predictor.
+  /// The mean count and its derivative with respect to the linear predictor.
   struct Mean {
     double value, slope;
   };
@@ -128,7 +128,7 @@ struct ZiP : UsualParts {
     const auto is_present = y > 0.0;
     const T first = choose(is_present, -present.first, present.rate);
     const T second = choose(is_present, -present.second, present.rate);
-    const T by_slope = (slope - b) * gamma;  // derivative of eta by the working slope
+    const T by_slope = (slope - b) * gamma;  // d eta / d working slope
     terms[0] = -log_likelihood(y, gamma, count, present);
     terms[1] = first;
     terms[2] = first * by_slope;
@@ -145,7 +145,7 @@ struct ZiP : UsualParts {
   /// For larger rates P(0) underflows to 0.
   static constexpr double most_rate = 700;
 
-  /// Zero-truncated Poisson terms. Derivatives are by the log rate.
+  /// Zero-truncated Poisson terms. Derivatives are with respect to the log rate.
   template <class T>
   struct Positive {
     explicit Positive(const T& log_rate) : rate(exp(log_rate)) {

@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Arguments of a call, matched by R's rules: first by name, which may be abbreviated, then by position.
-/// Members throw `Error(usage)`, with the position in the formula, for a value of another kind than
+/// Members throw `Error(usage)`, with the position in the formula, for a value of another type than
 /// requested. The call must outlive this object.
 class CallArguments {
  public:

@@ -82,13 +82,13 @@ std::string short_number(double x, int digits) {
 struct Value {
   ValueKind kind = ValueKind::number;
   bool ordered = false;
-  /// Whether it is a character value, that is, a factor whose levels are not sorted yet.
+  /// Whether the value is a character value, that is, a factor whose levels are not sorted yet.
   bool character = false;
   std::vector<std::string> levels{};
 };
 
-/// Translates a syntax tree to steps. Without `Knowledge`, finds the columns that the expression reads; its
-/// steps are then valid for numeric columns, unless `needs_knowledge` is set.
+/// Translates a syntax tree to steps. Without `Knowledge`, finds the columns that the expression reads;
+/// `steps` is then valid if these columns are numeric and `needs_knowledge` is not set.
 class Compiler {
  public:
   Compiler(Knowledge* knowledge, int part) : knowledge_(knowledge), part_(part) {}

@@ -54,7 +54,7 @@ Numbers joined(const Syntax& tree) {
   return out;
 }
 
-/// An argument by its exact name, or else by its position among the unnamed arguments; null if absent.
+/// The argument with this exact name, or else at this position among the unnamed arguments; null if absent.
 const Syntax* argument(const Syntax& call, std::string_view name, std::size_t place) {
   std::size_t unnamed = 0;
   const Syntax* placed = nullptr;

@@ -10,7 +10,7 @@
 /// Arguments that R evaluates before a call: 7*4, c(rep(5, 2), 10), rep("cr", 2).
 namespace TESSERA_NAMESPACE::gam {
 
-/// The values of an expression without variables; empty if it is not one. TRUE and T are 1, NA is NaN.
+/// The values of a constant expression; empty for any other expression. TRUE and T are 1, NA is NaN.
 [[nodiscard]] std::optional<std::vector<double>> constant_numbers(const Syntax& syntax);
 /// A text, or several texts combined by c() and rep().
 [[nodiscard]] std::optional<std::vector<std::string>> constant_texts(const Syntax& syntax);

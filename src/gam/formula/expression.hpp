@@ -85,8 +85,8 @@ struct Expression {
   /// Whether the expression is factor() of a column, which then has levels even if they are numbers.
   bool factor = false;
   /// For a computed expression: `source` is the text that `compile` reads, and `reads` has the columns of the
-  /// table in this text. `part` is the number of this column, from 1, if the text has several, as poly(x, 2)
-  /// has.
+  /// table in this text. `part` is the number of this column, from 1, if the text has several columns, such
+  /// as poly(x, 2).
   std::string source{};
   int part = 1;
   std::vector<std::string> reads{};

@@ -43,10 +43,10 @@ struct SmoothSpec {
   /// function of an unpenalised space is a separate space.
   bool by_spaces = false;
   bool full = false;
-  std::vector<int> orders;  ///< t2()'s ord: numbers of penalised margins; empty: all products
+  std::vector<int> orders;  ///< t2()'s ord: the products to keep, by number of penalised margins; empty: all
   /// bs="fs" or "sz": a curve for each level of a factor. Until the types of its variables are known
-  /// (design/model_terms.hpp), one margin has all variables. Then the first margin has the numeric ones, and
-  /// each later margin is a random effect of one factor.
+  /// (design/model_terms.hpp), one margin has all variables. Afterwards, the first margin has the numeric
+  /// ones, and each later margin is a random effect of one factor.
   bool factor_smooth = false;
   bool sum_to_zero = false;  ///< whether the curves add up to zero over the levels of each factor (bs="sz")
   std::optional<Expression> by;
@@ -82,7 +82,7 @@ struct FormulaTerms {
   Expression response;  ///< for cbind(successes, failures): the proportion of successes
   /// For cbind(): successes + failures, by which prior weights are multiplied.
   std::optional<Expression> trials{};
-  std::optional<Expression> limit{};  ///< for cbind(y, limit) of a censored family: its second column
+  std::optional<Expression> limit{};  ///< the second column of cbind(y, limit), of a censored family
   std::vector<Expression> columns{};  ///< both arguments of cbind()
   bool intercept = true;
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as in R's terms()
@@ -127,7 +127,7 @@ struct FormulaTerms {
 [[nodiscard]] FormulaTerms with_limits(FormulaTerms formula);
 
 /// The text of a formula with '.' replaced by the sum of all columns, except columns that the response reads
-/// and columns whose names begin with a point. Throws `Error(usage)` if no column is left.
+/// and columns whose names begin with '.'. Throws `Error(usage)` if no column is left.
 [[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -462,7 +462,7 @@ SmoothSpec smooth_from(const Syntax& given) {
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    // At least one variable of bs="sz" is numeric.
+    // Number of numeric variables: at least one for bs="sz", all but one for bs="fs".
     margin.variables = smooth.sum_to_zero ? 1 : smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)

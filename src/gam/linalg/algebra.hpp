@@ -49,7 +49,7 @@ class HostAlgebra final : public Algebra {
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra);
 /// Copies the lower triangle of a symmetric matrix to the upper one.
 void fill_upper(Matrix& a, const Algebra& algebra);
-/// tr(A B), where A is rows a_row… of `a`, and B is rows b_row… of `b`.
+/// tr(A B): A is the b.cols() rows of `a` from a_row on, and B the a.cols() rows of `b` from b_row on.
 [[nodiscard]] double trace_of_product(const Matrix& a, int a_row, const Matrix& b, int b_row,
                                       const Algebra& algebra);
 

@@ -15,7 +15,7 @@ using base::at;
 
 namespace {
 
-/// Rows of C, or columns of a product, per task: constant, so that results do not depend on the threads.
+/// Rows of C, or columns of a product, per task: constant, so results do not depend on the thread count.
 constexpr int rows_of_part = 64;
 constexpr int columns_of_part = 64;
 /// Rows of a strip: two strips of a thousand columns fit the L2 cache.

@@ -16,8 +16,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// nonzeros. C is the off-diagonal block of a symmetric matrix [D C; C' B] with a diagonal block D. The class
 /// computes the products with C that the elimination of D needs.
 ///
-/// Example: in X'WX, each level of a random effect is a row. It has values in the dense columns of the
-/// smooths, and in the columns of another random effect's levels that occur with it in the data.
+/// Example: in X'WX, each level of a random effect is a row. This row has values in the dense columns of the
+/// smooths, and in columns of another random effect, for levels that occur with this level in the data.
 class Border {
  public:
   Border() = default;
@@ -29,7 +29,7 @@ class Border {
   [[nodiscard]] int rows() const noexcept { return dense_.cols(); }
   [[nodiscard]] int columns() const noexcept { return columns_; }
   [[nodiscard]] const std::vector<int>& dense_columns() const noexcept { return dense_columns_; }
-  /// A row's values in dense columns; then its other values and their column indices.
+  /// A row's values in the dense columns; then the column indices and values of its other nonzeros.
   [[nodiscard]] std::span<double> dense_of(int row) noexcept { return dense_.column(row); }
   [[nodiscard]] std::span<const double> dense_of(int row) const noexcept { return dense_.column(row); }
   [[nodiscard]] std::span<const int> places_of(int row) const noexcept {

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-// Renamed, because the linker would merge these templates with a program's Eigen of other settings.
+// Eigen's namespace is renamed, because the linker would merge these templates with a program's own Eigen.
 #define Eigen tessera_eigen
 #define EIGEN_DONT_VECTORIZE
 #define EIGEN_DONT_PARALLELIZE
@@ -27,8 +27,8 @@ namespace {
 
 using Dense = Eigen::MatrixXd;
 
-/// A cancellation point, because a decomposition may take seconds. Sets constant cache sizes, because Eigen
-/// derives its block sizes from them, and block sizes affect rounding.
+/// `a` as an Eigen matrix. A cancellation point: a decomposition may take seconds. Sets constant cache sizes,
+/// because Eigen derives its block sizes from them, and block sizes affect rounding.
 Eigen::Map<const Dense> in_eigen(const Matrix& a) {
   base::check_cancelled();
   constexpr std::ptrdiff_t kib = 1024;

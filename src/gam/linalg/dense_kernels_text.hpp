@@ -241,7 +241,7 @@ void DenseKernels<width>::solve_right(const double* lower, std::ptrdiff_t stride
 template <int width>
 void DenseKernels<width>::solve_left(const double* lower, std::ptrdiff_t stride, int n, bool transposed,
                                      double* x, std::ptrdiff_t x_stride, int columns) {
-  // Row-major copy, for adjacent elements in the inner loops.
+  // Row-major copy of columns of X, so that the inner loops access adjacent elements.
   constexpr int most = 64;
   double row[small_rows][most];
   for (int first = 0; first < columns; first += most) {

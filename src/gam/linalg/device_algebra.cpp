@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Products with fewer multiplications are computed on the host, before any transfer.
+/// Products with fewer multiplications are computed on the host, without a transfer.
 constexpr std::int64_t smallest_product = std::int64_t{1} << 23;
 /// Scratch memory for cuBLASLt: the size that its manual advises for Hopper. Constant, because the size
 /// affects the choice of the algorithm, and so rounding.

@@ -27,7 +27,7 @@ constexpr double rate_of_dense = 16;
 constexpr int dense_part = 32;
 /// Minimum number of columns in a task.
 constexpr std::size_t eliminated_at_once = 32;
-constexpr std::size_t most_blocks = 64;  ///< per level: each task needs an array over all eliminated columns
+constexpr std::size_t most_blocks = 64;  ///< maximum tasks of a level: each needs an array over all columns
 
 std::ptrdiff_t nonzeros(std::span<const double> x) {
   return std::ssize(x) - std::ranges::count(x, 0.0);
@@ -513,7 +513,7 @@ class ColumnInverse {
         in_lower_(at(order_.eliminated())),
         in_border_(at(outer_.rows())) {}
 
-  /// Only the diagonal element, of a column whose row and column of L are empty. `through`: as in `invert`.
+  /// Computes only diagonal element j. Requires empty row and column j of L. `through`: as in `invert`.
   void invert_diagonal(int j, std::span<const double> through) {
     load(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -526,8 +526,8 @@ class ColumnInverse {
     }
     out_.diagonal[at(j)] = 1 / block_.diagonal[at(j)] + form;
   }
-  /// Requires the columns of the inverse in column j's pattern. `through`: V_dd (W' D^-1)_dj, where d are the
-  /// dense columns.
+  /// Computes column j, from the columns i of the inverse for all i in the pattern of column j of L.
+  /// `through`: V_dd (W' D^-1)_dj, where d are the dense columns.
   void invert(int j, std::span<const double> through) {
     const std::span<const int> inner = order_.lower.rows_of(j);
     const std::span<const int> outer = order_.beside.rows_of(j);

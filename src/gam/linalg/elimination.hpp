@@ -23,16 +23,16 @@
 ///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
 ///
-/// The pattern alone determines the order of all operations: results do not depend on the threads.
+/// The pattern alone determines the order of all operations: results do not depend on the number of threads.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The elimination order with the patterns of L and W, including fill-in. A part without a pattern is
 /// eliminated completely, in its own order, without fill-in.
 ///
-/// Otherwise the largest run (random effect) is eliminated first: its coefficients have no nonzeros between
-/// them, except within the small blocks of a factor smooth. If no two runs share a nonzero, all runs are
-/// eliminated first. The remaining coefficients follow by approximate minimum degree on a quotient graph,
-/// without supervariables (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
+/// Otherwise the largest run (random effect) is eliminated first: no nonzeros connect its coefficients,
+/// except within the small blocks of a factor smooth. If no two runs share a nonzero, all runs are eliminated
+/// first. The remaining coefficients follow by approximate minimum degree on a quotient graph, without
+/// supervariables (Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
 class EliminationOrder {
  public:
   /// `will_be_dense`: columns of the core that count as dense even if they are sparse now.
@@ -98,8 +98,8 @@ struct EliminatedBlock {
   void backward(std::span<double> x) const;
 };
 
-/// Computes L, D and W. `diagonal`: the diagonal of A11 plus the ridge. Empty if the block is not positive
-/// definite. Cost: O(m^2) for a column of L with m elements.
+/// Computes L, D and W. `diagonal`: the diagonal of A11 plus the ridge. Empty if A11 plus the ridge is not
+/// positive definite. Cost: O(m^2) for a column of L with m elements.
 [[nodiscard]] std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
                                                        const Algebra& algebra);
 

@@ -36,7 +36,7 @@ void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::si
 constexpr std::int64_t vectors_at_once = 16;
 constexpr std::int64_t numbers_at_once = 256;
 
-/// to = A' x for a column-major A. Fixed task sizes make rounding independent of the threads.
+/// to = A' x for a column-major A. Fixed task sizes make rounding independent of the number of threads.
 void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std::span<double> to) {
   for_each_part(
       team, to.size(), vectors_at_once, x.size() * to.size(), [&](std::size_t begin, std::size_t end) {
@@ -92,7 +92,7 @@ class Lanczos {
     }
     return std::sqrt(dot(out, out));
   }
-  /// False if the residual norm `left` is only rounding: the basis spans an invariant subspace.
+  /// False if the residual norm `left` is a rounding error: the basis spans an invariant subspace.
   [[nodiscard]] bool is_coupled(double left) const {
     constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
     return left > rounding * scale_;

@@ -33,7 +33,7 @@ void add_multiple(std::span<double> to, double factor, std::span<const double> f
 [[nodiscard]] double largest(std::span<const double> x);
 /// Square roots of the diagonal; 1 in place of a diagonal element <= 0.
 [[nodiscard]] std::vector<double> diagonal_roots(const Matrix& a);
-/// Tests the diagonal block of `size` rows from `begin` on.
+/// Whether the diagonal block of `size` rows from `begin` on is a diagonal matrix.
 [[nodiscard]] bool is_diagonal(const Matrix& a, int begin, int size);
 /// a = D^-1 a D^-1, where D = diag(scale).
 void unscale(Matrix& a, std::span<const double> scale);
@@ -48,7 +48,7 @@ struct SymmetricEigen {
 /// All eigenvalues and eigenvectors of a symmetric matrix; reads only the lower triangle.
 [[nodiscard]] SymmetricEigen symmetric_eigen(const Matrix& a);
 
-/// Descending.
+/// The singular values, descending.
 [[nodiscard]] std::vector<double> singular_values(const Matrix& a);
 struct RightSingular {
   std::vector<double> values;  ///< descending

@@ -14,8 +14,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Divides the rows of a symmetric matrix into the part (ascending runs of rows: in a fit, the large random
-/// effects, which are eliminated) and the core (all other rows).
+/// Divides the rows of a symmetric matrix into the part, a set of ascending runs of rows (in a fit, the large
+/// random effects, which are eliminated), and the core, all other rows.
 class Part {
  public:
   struct Run {
@@ -62,8 +62,8 @@ struct SparsePattern {
 };
 
 /// A symmetric matrix with a sparse diagonal block, the part. In X'WX the part has the random effects with
-/// too many levels for dense storage. One random effect has a diagonal block; two effects have the pattern of
-/// their levels' pairs in the data. An inverse is stored in the same pattern.
+/// too many levels for dense storage. The block of one random effect is diagonal; between two effects, the
+/// elements of levels that occur together in the data are stored. An inverse is stored in the same pattern.
 ///
 ///     PartedMatrix gram(100'006, Part(6, 100'000));
 ///     gram.set(6, 6, 12.0);      // diagonal element of level 0
@@ -77,7 +77,7 @@ class PartedMatrix {
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
   /// Copies `whole`, except off-diagonal elements of the part.
   PartedMatrix(const Matrix& whole, const Part& part);
-  /// A matrix of zeros. `pattern`: off-diagonal elements of the part, by index in it; null if it is diagonal.
+  /// A matrix of zeros. `pattern`: off-diagonal elements of the part, by index in the part; null: none.
   PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
 
   [[nodiscard]] int size() const noexcept { return core.rows() + static_cast<int>(diagonal.size()); }

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Copy with zeros in the rows and columns of negligible diagonal elements; empty if there are none.
+/// Copy with zeros in the rows and columns of nonzero, but negligible diagonal elements; empty: no such rows.
 std::optional<Matrix> without_lost(Matrix a) {
   constexpr double rounding = std::numeric_limits<double>::epsilon();
   const int n = a.rows();
@@ -39,7 +39,7 @@ Matrix robust_cholesky(const Matrix& given) {
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
-  // Undetermined columns need a ridge of rounding size; nearly dependent columns need a larger one.
+  // Undetermined columns need a ridge of rounding error size; nearly dependent columns need a larger ridge.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * rounding : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;

@@ -23,8 +23,9 @@ std::size_t cell_of_slot(const Margin& margin, std::size_t slot) {
   return std::clamp<std::size_t>(slot, 1, margin.cells.size()) - 1;
 }
 
-/// Tabulates the number of breaks before each part, where the search for a value in this part begins.
-/// `part_of_margin` increases with the value: all breaks of earlier parts are below it.
+/// Tabulates the number of breaks before each of the equal parts of the margin's range: a search for a value
+/// begins there. `part_of_margin` increases with the value, so all breaks of earlier parts are below the
+/// value.
 void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double>& numbers) {
   constexpr int many = 64;
   if (table.uniform || table.cells < many) return;

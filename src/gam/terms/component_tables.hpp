@@ -14,11 +14,11 @@ namespace TESSERA_NAMESPACE::gam {
 struct ComponentTables {
   std::vector<ComponentTable> components;
   std::vector<double> numbers;
-  std::vector<int> part_variables;                          ///< variables of the parts of numeric components
+  std::vector<int> part_variables;                          ///< variables of the parts of components
   std::vector<std::shared_ptr<const FarField>> far_fields;  ///< one for each component, CPU only; null: none
 
-  /// The numbers of dense components are appended by `finish`: other offsets then do not depend on the number
-  /// of points.
+  /// The numbers of dense components are appended by `finish`, so that the offsets of other components do not
+  /// depend on the number of points of a radial basis.
   void add(const Component& component);
   void finish();
 

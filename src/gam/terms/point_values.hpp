@@ -14,7 +14,7 @@
 /// Evaluates terms on the host, at several points at once.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Points as columns of variables, which `Component::variable` indexes.
+/// Points, as one column for each variable; `Component::variable` is the index of a column.
 struct Points {
   const NumberView* numbers;         ///< one column per variable; not read for factors
   const std::int32_t* const* codes;  ///< level codes of factors
@@ -44,8 +44,8 @@ class PointEvaluator {
   PointEvaluator(const ComponentTables& tables, int points);
 
   /// Values of the product of components [begin, end), with the same number of nonzeros for each point; the
-  /// last component varies fastest. Calls `place(i, first)` for each component i in order, where `first` has
-  /// its first nonzero raw column at each point.
+  /// last component varies fastest. Calls `place(i, first)` for each component begin + i in order, where
+  /// `first` has the component's first nonzero raw column at each point.
   template <class Place>
   void evaluate(int begin, int end, const Points& points, double* values, const Place& place) {
     int nonzeros = 1;
@@ -56,7 +56,7 @@ class PointEvaluator {
     }
   }
 
-  /// Whether a component has a far field, which is faster at many points at once.
+  /// Whether any component has a far field, whose evaluation is faster for many points at once.
   [[nodiscard]] bool has_far_fields() const;
   /// Requested results for a component with a far field.
   struct FarWanted {

@@ -20,7 +20,7 @@ struct RawTerm {
   int nonzeros = 1;
   int predictor = 0;      ///< index of the formula that has the term: see `Design::readers`
   int combined = -1;      ///< index of the term whose columns the dense columns combine; -1: none
-  Matrix combinations{};  ///< raw columns of term `combined` x `raw_size`
+  Matrix combinations{};  ///< `raw_size` x raw columns of term `combined`
   /// Whether the model has only combinations of the columns, so that their crossproduct is not needed.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }

@@ -20,12 +20,13 @@ struct TermShape {
   std::int64_t raw = 1;           ///< raw columns per block
   std::int64_t coefficients = 1;  ///< coefficients per block, before a constraint
   std::int64_t penalties = 0;
-  /// Whether it has a sum-to-zero constraint; with a numeric by variable, only if this variable is constant.
+  /// Whether the smooth has a sum-to-zero constraint; with a numeric by variable, only if this variable is
+  /// constant.
   bool constrained = false;
   bool by_number = false;
   bool random = false;    ///< whether every margin is a random effect
-  bool ridge = false;     ///< whether it is a random effect whose penalty is a multiple of the identity
-  bool diagonal = false;  ///< whether it is a factor smooth: diagonal penalties, and one map for all levels
+  bool ridge = false;     ///< whether the penalty is a multiple of the identity (a random effect)
+  bool diagonal = false;  ///< whether penalties are diagonal: a factor smooth, with one map for all levels
 };
 
 /// Throws `Error(input)` if the term has more coefficients than can be fitted, or the frame lacks a variable.
@@ -43,8 +44,8 @@ struct EffectSize {
   std::int64_t columns = 0;  ///< raw columns
 };
 /// Marks the effects of the sparse part of the design: those with more than `largest_whole` coefficients, and
-/// those whose dense crossproducts with them would have too many elements. The sparse part stores only pairs
-/// of levels that occur together; their number is at most `rows`.
+/// those whose dense crossproducts with the former would have too many elements. The sparse part stores only
+/// pairs of levels that occur together: at most `rows` pairs for two effects.
 [[nodiscard]] std::vector<bool> parted_effects(std::span<const EffectSize> effects,
                                                std::int64_t largest_whole, std::int64_t rows);
 

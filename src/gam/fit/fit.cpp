@@ -237,7 +237,7 @@ class TableFit {
     return gam::begin_upload(on_devices, job_, plan_, columns, most_of_row);
   }
 
-  /// Stores the summary of the predictors, and drops the frame's last `columns`, which the fit does not read.
+  /// Stores predictors' summaries. Drops the frame's last `columns` variables, which the fit does not read.
   void summarise(const Workers& workers, std::span<const Expression> predictors, std::size_t columns,
                  Frame& frame) {
     std::vector<std::size_t> indices;

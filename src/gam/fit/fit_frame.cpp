@@ -60,7 +60,7 @@ std::string text_of(std::span<const std::string> names) {
   return text;
 }
 
-/// The Cholesky factor R with R'R = X'WX; empty if it is too large to be stored.
+/// The Cholesky factor R with R'R = X'WX; empty if X'WX is not finite, is too large, or has a part.
 Matrix triangle_of_gram(const PartedMatrix& gram) {
   if (gram.is_parted() || gram.size() > largest_triangle ||
       !std::ranges::all_of(gram.core.values(), [](double value) { return std::isfinite(value); }))
@@ -193,7 +193,7 @@ class FitRun {
     }
     static_cast<void>(leave_out_determined(gram));
   }
-  /// The supplied knots of a predictor's splines. The first predictor also gets knots that no spline uses.
+  /// The supplied knots of a predictor's splines. The first also gets those of variables in no formula.
   [[nodiscard]] SuppliedKnots knots_of(const FormulaTerms& formula, int predictor) const {
     const auto has = [](const FormulaTerms& one, const std::string& variable) {
       const std::vector<std::string> numeric = one.numeric_variables();
@@ -292,7 +292,7 @@ class FitRun {
     pass_.emplace(fit_.job, fit_.plan, rows_);
   }
 
-  /// A resumed fit has the learning rate and the width of the quantile's loss.
+  /// A resumed fit already has the learning rate and the width of the quantile's loss.
   void calibrate() {
     if (fit_.checkpoint == nullptr || !fit_.checkpoint->resumed() ||
         fit_.checkpoint->resumed()->iteration == 0)
@@ -300,7 +300,7 @@ class FitRun {
     pass_.emplace(fit_.job, fit_.plan, rows_);
   }
 
-  /// Sets smoothing parameters of the options if smooths give none, and converts all to the fit's units.
+  /// Takes smoothing parameters from the options if smooths give none. Converts all to the fit's units.
   void give_smoothing_parameters() {
     const std::vector<double>& given = fit_.options.sp;
     const std::vector<double>& least = fit_.options.min_sp;
@@ -377,7 +377,7 @@ class FitRun {
     iterate_in(centred ? std::move(centred) : with_orthogonal_columns(crowded));
     return {};
   }
-  /// Columns that are linearly independent in a sample of the rows are so in all rows.
+  /// Whether the columns are linearly independent in a sample of the rows, and therefore in all rows.
   bool is_identified_by_sample(const RawMoments& moments) {
     const int stride = stride_of_sample(fit_, rows_);
     if (stride == 1) return false;
@@ -562,7 +562,7 @@ class FitRun {
   const FitContext& fit_;
   Frame frame_;
   Rows rows_;
-  std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently if most host threads are idle
+  std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently with passes on devices
   std::optional<RowPass> pass_;
   Standards standards_;
   std::int64_t needed_bytes_ = 0;         ///< on this rank

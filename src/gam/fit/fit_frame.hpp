@@ -9,8 +9,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Fits the model to rows in memory, this rank's part of the plan. The plan's blocks are the
 /// units of reproducible sums. The model is complete on rank 0; other ranks get its coefficients and scalars.
-/// Throws the same `tessera::Error` on every rank; `FellBack`; `Error(interrupted)` if the job is asked to
-/// stop. A model that has not converged is returned with `converged` false.
+/// Throws `tessera::Error`, the same on every rank; `Error(interrupted)` if the job is asked to stop; and
+/// `FellBack`. A model that has not converged is returned with `converged` false.
 ///
 /// Performance iteration with fast REML, as mgcv's `bam(method = "fREML")`, including its halving of steps
 /// that overshoot (step_halving.hpp): Wood, Goude and Shaw, "Generalized additive models for large data

@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The columns that a fit reads: the formula's variables, and the weights. Smooths other than re, offsets,
+/// The columns that a fit reads: the formula's variables, weights, `ar_start`. Smooths (except re), offsets,
 /// weights and non-binomial responses require numbers; any other text column becomes a factor.
 [[nodiscard]] FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                                           const TableOptions& table);

@@ -28,7 +28,7 @@ struct RowSample {
   std::vector<double> weight;  ///< prior weights
   std::vector<Column> variables;
   std::vector<std::string> covariates;  ///< names of the terms' variables: numbers, then factors
-  std::vector<Column> terms;            ///< contribution of each smooth to the linear predictor, by its label
+  std::vector<Column> terms;            ///< contributions of smooths to the linear predictor, by label
 
   /// The first or only linear predictor.
   [[nodiscard]] const std::vector<double>& linear_predictor() const { return linear_predictors.front(); }

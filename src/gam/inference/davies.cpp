@@ -18,7 +18,7 @@ using std::numbers::pi;
 
 constexpr double accuracy_wanted = 2e-5;
 constexpr double terms_allowed = 1e5;
-/// Maximum number of bounds per search. Some tens usually suffice, but overflow could make a search endless.
+/// Maximum number of bounds in all searches. Some tens usually suffice; overflow could make a search endless.
 constexpr int bounds_allowed = 10'000;
 
 double square(double x) {
@@ -89,7 +89,7 @@ class Davies {
       if (!std::isfinite(needed)) return std::nullopt;
       const double auxiliary = 3 / std::sqrt(accuracy);
       if (needed > 1.5 * auxiliary) {
-        // With many terms, use a convergence factor; an auxiliary integration then corrects for it.
+        // If many points are needed, use a convergence factor; an auxiliary integration then corrects for it.
         if (auxiliary > allowed) return std::nullopt;
         const int count = static_cast<int>(std::floor(auxiliary + 0.5));
         const double wide = truncation / count;
@@ -186,7 +186,7 @@ class Davies {
     return std::min({first, second, third});
   }
 
-  /// The smallest u with an acceptable truncation error, to within a factor of 1.1 to 1.2.
+  /// Sets `u` to the least with an acceptable truncation error, to within a factor of 1.1 to 1.2.
   void shrink_truncation(double& u, double accuracy) const {
     double trial = u / 4;
     if (truncation_error(trial, 0) > accuracy) {

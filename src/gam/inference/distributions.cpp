@@ -18,7 +18,7 @@ namespace {
 namespace bm = boost::math;
 
 using base::MathPolicy;
-/// Unlike those in double, libm's functions in long double have the same bits with and without FMA.
+/// Unlike libm's functions of double, those of long double return the same bits with and without FMA.
 using Real = long double;
 
 /// P(X > x) for a positive distribution; Boost's functions reject infinity.

@@ -29,8 +29,8 @@ struct ChiSquaredTerm {
 };
 
 /// P(sum_j weight_j chi2(df_j) > x), by Davies' inversion of the characteristic function with an error of at
-/// most 2e-5; smaller probabilities are returned as 0. If Davies' algorithm fails, by the approximation of
-/// Liu, Tang and Zhang, as in mgcv.
+/// most 2e-5 (much smaller probabilities are returned as 0). If Davies' algorithm fails, by the approximation
+/// of Liu, Tang and Zhang, as in mgcv.
 ///
 /// Source: Davies, Applied Statistics 29 (1980), 323-333 (AS 155); Liu, Tang and Zhang, Comput. Stat. Data
 /// Anal. 53 (2009), 853-856. At least one weight must not be zero (`std::logic_error`).

@@ -30,8 +30,8 @@ struct SmoothingUncertainty {
   double edf = 0;  ///< tr(K'X'WXK) / phi, with the covariance's scale phi: mgcv's edf2 minus edf
 };
 
-/// Propagates the uncertainty of the log smoothing parameters to the coefficients. A part of the covariance
-/// must be a single random effect.
+/// Propagates the uncertainty of the log smoothing parameters to the coefficients. If the covariance
+/// has a part, it must be a single random effect.
 ///
 /// Source: Wood, Pya and Saefken, JASA 111 (2016), sec. 4, the first order term, as in `bam(method =
 /// "fREML")`. Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.

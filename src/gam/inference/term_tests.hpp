@@ -33,7 +33,7 @@ struct JointTest {
 ///
 /// A coefficient: estimate divided by posterior standard error, t with `residual_df` degrees of freedom if
 /// the scale is estimated, else normal. A smooth with a null space: Wood's test of f = 0 with fractional
-/// rank. A smooth that its penalty can shrink to zero (re, cp): the test of a zero variance component.
+/// rank. A smooth that its penalty can shrink to zero (re, cc, cp): the test of a zero variance component.
 ///
 /// `gram`: X'WX of the last working model, by coefficient; `residual_df`: n minus the total edf. With a
 /// fractional rank the statistic (but not its p-value) depends on the sign convention of an eigenvector. It

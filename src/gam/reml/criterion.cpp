@@ -135,7 +135,7 @@ struct RemlCriterion::Factored {
     unscale(a, scale);
     return a;
   }
-  /// Block forward substitution: L^-1 b if eliminated, E^-1 (b - W' D^-1 L^-1 b) for the core.
+  /// Block forward substitution by L, D and W of `block`: L^-1 b, and E^-1 (b - W' D^-1 L^-1 b) for the core.
   struct Reduced {
     std::vector<double> eliminated;
     std::vector<double> outer;
@@ -464,7 +464,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), penalties);
   std::vector<double> deviance_slope(count);
-  std::vector<std::vector<double>> eliminated;  // L^-1 S_j b
+  std::vector<std::vector<double>> eliminated;  // L^-1 S_j b, with L of `EliminatedBlock`
   for (std::size_t j = 0; j < count; ++j) {
     const ScaledPenalty& s = at->penalties[j];
     const std::vector<double> sb = s.times(at->coef);

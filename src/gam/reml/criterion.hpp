@@ -63,15 +63,15 @@ class RemlCriterion {
   /// Approximate number of operations of an evaluation.
   [[nodiscard]] double work() const noexcept;
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
-  /// Default of each log smoothing parameter: the log ratio of the mean diagonals of X'WX and of its first
-  /// penalty, over the penalised coefficients.
+  /// Default of each log smoothing parameter: the log ratio of the mean diagonals of X'WX and of the first
+  /// penalty with this parameter, over the penalised coefficients.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
   /// V and its derivatives at `log_sp`; empty if X'WX + S is not numerically positive definite. Cost: O(q^3 +
   /// M q^2) for M parameters and a core of q coefficients. Each eliminated coefficient adds the square of the
   /// number of coefficients that share rows with it.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
-  /// The Hessian by the log smoothing parameters and, unless it is known, log phi (not profiled out).
+  /// The Hessian by the log smoothing parameters and, unless phi is known, log phi (not profiled out).
   [[nodiscard]] Matrix whole_hessian(const Evaluation& at) const;
   /// V without derivatives, at about a sixth of the cost of `evaluate`.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
@@ -117,7 +117,7 @@ class RemlCriterion {
   /// n / gamma - M_p.
   [[nodiscard]] double degrees_of_freedom() const;
   [[nodiscard]] double scale_of(const Factored& at) const;
-  /// Bounds of the change of log|X'WX + S|, or of a trace of its inverse times a penalty, by rounding of
+  /// Bounds of the change of log|X'WX + S|, or of a trace of its inverse times a penalty, by rounding in
   /// X'WX: one for each penalised block and, last, one for all other coefficients. `inverse`: over the core.
   [[nodiscard]] std::vector<double> noise_of(const Coordinates& model, const Matrix& inverse) const;
   [[nodiscard]] double value_of(const Factored& at) const;

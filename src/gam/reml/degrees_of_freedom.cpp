@@ -33,8 +33,8 @@ Matrix sum_of(Matrix a, double factor, const Matrix& b) {
 
 namespace {
 
-// Follows from A^-1 A = I. The inverse has the core V, the off-diagonal block X (part x core), and the
-// diagonal z in the part. F has the core V G + X' C, the diagonal 1 - s z in the part, and the off-diagonal
+// From A^-1 A = I. X'WX has the core G and the block C (part x core); A^-1 the core V, the block X and the
+// part's diagonal z; S the part's diagonal s. F has the core V G + X' C, the part's diagonal 1 - s z, and the
 // blocks X' (-s) and -X (S of the core). The core of FF is (core of F)^2 + X' s X V^-1 (I - core of F).
 Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& gram,
                                std::span<const double> ridges, const Algebra& algebra) {
@@ -69,8 +69,8 @@ Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& 
 //   the core V (B - C' D^-1 C),
 //   the off-diagonal blocks s V C' D^-1 and D^-1 C (I - F of the core),
 //   the part D^-1 G - s D^-1 C V C' D^-1.
-// With U = s C' D^-2 C the core of FF gets V U (I - F of the core). With k = c' V c, the diagonal of FF in
-// the part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c.
+// With U = s C' D^-2 C the core of FF gets V U (I - F of the core). With k = c' V c for a row c of C, FF has
+// in the part the diagonal (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c.
 Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram, std::span<const double> ridges,
                     const Algebra& algebra) {
   const Matrix& v = inverse.core;

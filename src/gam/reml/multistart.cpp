@@ -36,7 +36,7 @@ constexpr double all_above = 8;
 /// REML is flat along a parameter if its derivatives are smaller than this.
 constexpr double flat_below = 1e-6;
 /// A descent that is about to converge is abandoned if REML exceeds the best by more than `far_above` and by
-/// more than `margin` times the predicted decrease. In 5,000 random designs, it then fell by at most 3.
+/// more than `margin` times the predicted decrease. In 5,000 random designs, REML then fell by at most 3.
 constexpr double far_above = 10;
 constexpr double margin = 100;
 /// Minimum relative decrease of REML for another optimum; smaller differences are rounding errors.
@@ -94,7 +94,7 @@ bool may_be_replaced(std::span<const double> log_sp, std::size_t j, std::span<co
   return false;
 }
 
-/// `values_at` evaluates REML along parameter j through `best`, in steps of `step`.
+/// Adds starts along parameter j through `best`, in steps of `step`. `values_at` evaluates REML there.
 void add_along(std::vector<RemlStart>& starts, const RemlOptimum& best, std::size_t j,
                const std::function<std::vector<double>(const std::vector<double>& points)>& values_at,
                double step, const std::vector<double>& centres) {
@@ -150,7 +150,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   return values;
 }
 
-/// Parameters that are infinite at the optimum are profiled from their defaults.
+/// Adds starts along each parameter. Parameters infinite at the optimum are profiled from their defaults.
 void add_along_each(std::vector<RemlStart>& starts, const RemlCriterion& criterion, const RemlOptimum& best,
                     int& evaluations) {
   const std::vector<double>& centre = criterion.default_start();
@@ -321,7 +321,7 @@ double doubles_of_evaluations(double core_size, int count) {
 double affordable_evaluations(const RemlCriterion& criterion) {
   const double many = operations / criterion.work();
   const double some = evaluations_a_parameter * criterion.size();
-  // Second derivatives are inexact only for effects whose levels share many rows; these have one minimum.
+  // Second derivatives are inexact only for effects whose levels share many rows: REML then has one minimum.
   if (!criterion.is_exact() && many < some) return 0;
   return std::max(many, some);
 }

@@ -270,7 +270,7 @@ double trace_of_product(const Matrix& a, const Matrix& b) {
 }
 
 /// Adds the terms of a block by factoring its graded sum: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k),
-/// where S_j includes its lambda. False if the sum cannot be factored.
+/// plus d if j = k; S_j includes its lambda. False if the sum cannot be factored.
 bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
                 PenaltyDeterminant& total) {
   GradedPenalties graded = grade_penalties(basis, lambda, algebra);

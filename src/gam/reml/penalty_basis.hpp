@@ -29,7 +29,7 @@ struct BlockBasis {
   /// The penalised part of each penalty, as a diagonal; empty unless all are diagonal.
   std::vector<std::vector<double>> diagonals;
   /// The penalised part of each penalty, rank x rank; empty if all are diagonal. `spread`: the ratio of the
-  /// smallest to the largest eigenvalue of each.
+  /// smallest nonzero to the largest eigenvalue of each.
   std::vector<Matrix> dense;
   std::vector<double> spread;
   /// For penalties of levels (`Penalty::levels`): each penalised part is the Kronecker product of an element
@@ -41,7 +41,7 @@ struct BlockBasis {
     return of_level.empty() ? 1 : static_cast<int>(of_level.size());
   }
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->count()); }
-  /// Its elements of `log_sp`, which has an element for each penalty of all blocks.
+  /// lambda of each penalty of this block; `log_sp`: an element for each penalty of all blocks.
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 

@@ -38,9 +38,9 @@ struct ScaledPenalty {
   [[nodiscard]] Matrix root(int columns) const;
 };
 
-/// tr(A S_j) and tr(A S_j A S_k) for A = (X'WX + S)^-1. The core block V of A is given; the blocks D^-1 +
-/// D^-1 C V C' D^-1 and -D^-1 C V are not computed. D may have small dense blocks. If elimination causes
-/// other fill-in, only the diagonal of A is available, and no traces of pairs of penalties.
+/// tr(A S_j) and tr(A S_j A S_k) for A = (X'WX + S)^-1, from the core V of A, the eliminated block D and its
+/// border C, without the blocks D^-1 + D^-1 C V C' D^-1 and -D^-1 C V of A. D may have small dense blocks. If
+/// elimination causes other fill-in, only the diagonal of A is available, and no traces of pairs.
 class PenaltyTraces {
  public:
   /// `penalties` and `algebra` must outlive this object; `matrix`: X'WX; `block`: the eliminated block of

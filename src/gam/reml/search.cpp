@@ -105,8 +105,8 @@ class HessianCorrection {
   Matrix sum_;
 };
 
-/// True if REML falls, or if the gradient falls while REML changes only by rounding, or while `slope`, the
-/// largest decrease of REML along the step, is rounding.
+/// True if REML falls, or if the gradient falls and REML changes only by rounding. More counts as rounding if
+/// `slope`, the largest decrease of REML along the step, is below the rounding error of REML.
 bool is_better(const RemlCriterion::Evaluation& trial, const RemlCriterion::Evaluation& best, double slope) {
   if (trial.value < best.value - best.rounding) return true;
   const double noise = slope < best.rounding ? noise_of_value * best.rounding : best.rounding;
@@ -165,7 +165,7 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       for (double& v : step) v /= 2;
     }
     // Penalties on the same functions give REML a curved valley. The Newton step along the valley may raise
-    // it, while a step along a tail still lowers it.
+    // REML, while a step along a tail still lowers it.
     if (!moved && largest(division.tails) > 0) moved = take(division.tails);
     if (!moved) {
       best.converged = stalling || largest(best.at.gradient) <= blocked_tolerance;

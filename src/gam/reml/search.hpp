@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A local minimum of REML.
+/// The end of a descent: a local minimum of REML if `converged`.
 struct RemlOptimum {
   std::vector<double> log_sp;
   RemlCriterion::Evaluation at;
@@ -19,7 +19,7 @@ struct RemlOptimum {
   bool converged = false;
 };
 
-/// The lowest minimum found, and the parameters of others little above, lowest first.
+/// The lowest minimum found, and `log_sp` of slightly higher minima, lowest first.
 struct RemlOptima {
   RemlOptimum lowest;
   std::vector<std::vector<double>> others;
@@ -54,7 +54,7 @@ struct RemlOptima {
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
 /// The `evaluations` for `multistart_search`: enough for all starts of a small model, a fixed number per
-/// parameter for a large one, and none if second derivatives are approximate.
+/// parameter for a large one, but none for a large one with approximate second derivatives.
 [[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 
 }  // namespace TESSERA_NAMESPACE::gam

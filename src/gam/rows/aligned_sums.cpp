@@ -12,9 +12,9 @@ namespace {
 using base::at;
 
 constexpr std::align_val_t alignment{64};
-/// Larger matrices of a product exceed the L1 cache, and get few additions per element.
+/// Maximum elements of a matrix: a larger one exceeds the L1 cache, and gets few additions per element.
 constexpr std::ptrdiff_t largest_matrix = 4096;
-/// `worth` accepts at most this many sums of `fold` per row.
+/// `worth` returns true if `fold` adds at most this many elements per row.
 constexpr std::size_t numbers_a_row = 16;
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of products whose row term has one or four nonzeros and whose column term has four adjacent nonzeros.
-/// A run of four sums is aligned to a vector register.
+/// Sums of each `Product` whose row term has one or four nonzeros, and whose column term has four adjacent
+/// nonzeros. A run of four sums is aligned to a vector register.
 ///
 /// Neighbouring rows of a table add to overlapping runs. The CPU then stalls on store-to-load forwarding
 /// unless both runs have the same address. A product therefore has four matrices, by the remainder modulo 4

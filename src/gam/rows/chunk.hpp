@@ -49,10 +49,10 @@ class RowEvaluator {
 
   /// Collects the complete rows of [begin, end), at most `chunk_rows`, and sets predictors to offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
-  /// Evaluates far-field columns, which are faster in bulk, for at most `prepared_rows` rows.
+  /// Evaluates far-field columns in bulk, which is faster, for at most `prepared_rows` rows.
   void prepare(RowChunk& chunk, std::size_t begin, std::size_t end,
                std::span<const PointEvaluator::FarWanted> wanted = {}) const;
-  /// Evaluates the values and starts of a term. A term with `combined` requires the combined term first.
+  /// Evaluates the values and starts of a term. Requires that the term at `TermTable::combined` is evaluated.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// Adds the term's contribution to its linear predictor.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const {
@@ -60,7 +60,7 @@ class RowEvaluator {
   }
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
                      std::span<double> eta) const;
-  /// As above, but does not need the values of curves. `evaluated`: the term was evaluated last.
+  /// As above, but does not need the values of curves. `evaluated`: the last `evaluate_term` was for `term`.
   void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
   /// Adds sums of powers by cell; the term must be a single curve.
   void add_moments(int term, RowChunk& chunk, double* sums) const;

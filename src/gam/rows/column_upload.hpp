@@ -83,7 +83,7 @@ class ColumnUpload final : public NumberTaker {
     const DeviceContext* context = nullptr;
     std::vector<Buffer<double>> buffers;  ///< by column
     PinnedBuffer<double> pinned;          ///< pieces of all threads
-    std::optional<Stream> stream;         ///< of all threads: the bus transfers one piece at a time
+    std::optional<Stream> stream;         ///< shared by all threads: the bus transfers one piece at a time
     std::vector<Feed> feeds;              ///< by thread
     std::vector<Given> given;             ///< by thread
     std::atomic<bool> ready = false;

@@ -6,7 +6,7 @@
 // mantissa hold the index of its quad, c / 4.
 //
 // A warp has one term, the centre. It keeps sums in registers, separately for each window of the centre, and
-// processes the rows window by window, four at once. The centre's 8 columns are operand B (k = row, n =
+// processes the rows window by window, four rows at once. The centre's 8 columns are operand B (k = row, n =
 // column). Columns of two other terms are operand A (m = column, k = row), with one tile for four quads;
 // values of other quads are masked. Per term in a tile, a row makes 4 x 4 nonzero products.
 //
@@ -59,7 +59,7 @@ class CrossShared {
                    (buffer * (shape_.terms + 2) + column) * fixed::rows);
   }
   [[nodiscard]] double* tables() const { return staged(2, 0); }
-  /// Offsets are indices into `tables`.
+  /// A term's margin; its offsets are indices into `tables`.
   [[nodiscard]] MarginTable& margin(int term) const {
     return reinterpret_cast<MarginTable*>(tables() + shape_.tables)[term];
   }
@@ -451,7 +451,7 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// Adds a quad's sums from both of its windows: it is the first quad of one, and the second of the previous.
+/// Adds a quad's sums from both of its windows: the quad is first in window `quad`, second in the one before.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::tiling.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);

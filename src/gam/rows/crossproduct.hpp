@@ -12,10 +12,10 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr int quad_columns = 4;
 /// Maximum number of dense (non-spline) columns, including the residual, per group.
 inline constexpr int cross_dense_columns = 4;
-/// Rows of a chunk: a multiple of the step (two per lane), at most the limit (the sort counts in 8 bits).
+/// A chunk's rows: a multiple of the step (two rows per lane), at most the limit (sort counts have 8 bits).
 inline constexpr int cross_rows_step = 64;
 inline constexpr int cross_rows_limit = 192;
-/// Largest quad index. The index is stored in the lowest bits of a value's mantissa.
+/// Maximum number of quads of a term. A quad's index is stored in the lowest bits of a value's mantissa.
 inline constexpr int cross_quads_limit = 7;
 
 /// Maximum number of warps per block: registers hold each warp's sums.
@@ -24,7 +24,7 @@ inline constexpr int cross_warps_limit = 12;
 /// Compile-time sizes of a warp's sums in registers. A tile has 16 rows x 8 columns.
 struct CrossTiling {
   int windows = 0;  ///< maximum number of windows of a term
-  int halves = 0;   ///< half tiles (8 rows) of a task for quads of its leaves
+  int halves = 0;   ///< half tiles (8 rows each) of a task for quads of its leaves
   int tiles = 0;    ///< tiles of a task, including the centre's own products and dense columns
 };
 
@@ -43,7 +43,7 @@ struct CrossTiling {
 struct CrossShape {
   int terms = 0;   ///< maximum number of terms in a group
   int warps = 0;   ///< warps per block
-  int tables = 0;  ///< maximum number of cubic coefficients of a group's terms
+  int tables = 0;  ///< maximum over groups of the sum of the terms' `cross_table_numbers`
   int rows = 0;    ///< rows of a chunk in shared memory
 };
 
@@ -104,12 +104,12 @@ struct CrossView {
   double cubics[16];
 };
 
-/// Length of a chunk's order: rows by window, each window padded to a multiple of 4, and space to prefetch.
+/// Length of a chunk's list of sorted rows: each window padded to a multiple of 4, and space to prefetch.
 [[nodiscard]] constexpr int cross_order_length(int rows, int windows) {
   return (rows + 4 * windows + 16 + 7) / 8 * 8;
 }
 
-/// Number of sets of cubics: one for each cell or for all cells, and both continuations.
+/// Number of sets of cubics: one for each cell (or one for all), and one for each end's continuation.
 [[nodiscard]] constexpr int cross_cubic_slots(const MarginTable& margin) {
   return margin.alike ? 3 : margin.cells + 2;
 }

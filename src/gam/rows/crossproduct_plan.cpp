@@ -119,7 +119,7 @@ class CrossPlanner {
   CrossPlanner(const RowLayout& layout, CrossPlan& plan)
       : layout_(layout), plan_(plan), shape_(plan.shape), products_(layout) {}
 
-  /// False if there are too few terms for tensor cores.
+  /// False with several linear predictors, a combined term, or fewer than two suitable splines.
   bool choose_terms();
   void make_tasks();
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
@@ -305,7 +305,7 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), cross_warps_limit, sums);
-    // Each task of moments has another centre, so a group has at most `shape.terms` tasks.
+    // Each task of moments has a different centre, so a group has at most `shape.terms` tasks.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }

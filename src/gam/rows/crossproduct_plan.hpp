@@ -23,7 +23,7 @@ struct CrossShare {
 };
 
 /// Divides a model's products between tensor cores and other kernels, and assigns the former to warps.
-/// Depends only on the layout. Empty if there are too few products for tensor cores.
+/// Depends only on the layout. Empty if the layout does not suit tensor cores.
 ///
 /// Tensor cores take terms that are a single spline with few columns. They form products of pairs of these
 /// terms, of each with itself, with single-column terms, and with the residual. Each task has two pairs that
@@ -33,7 +33,7 @@ class CrossPlan {
   explicit CrossPlan(const RowLayout& layout);
 
   [[nodiscard]] bool empty() const noexcept { return sums.groups.empty(); }
-  /// True on devices with `mma.m16n8k4.f64` and enough shared memory; as the `#if` in crossproduct.cuh.
+  /// True if not empty and the device has `mma.m16n8k4.f64` and enough shared memory: see crossproduct.cuh.
   [[nodiscard]] bool runs_on(ComputeCapability capability) const noexcept {
     return !empty() && (capability.major == 9 || capability.major == 10);
   }

@@ -28,7 +28,7 @@ class CurvePredictor {
     const std::vector<double>& cells = cells_[static_cast<std::size_t>(term)];
     return cells.empty() ? nullptr : cells.data();
   }
-  /// The far field's predictor of a term; null for any other term.
+  /// The far-field predictor of a term; null if the term has no far field.
   [[nodiscard]] const FarField::Functions* far_of(int term) const {
     const auto& far = far_[static_cast<std::size_t>(term)];
     return far ? &*far : nullptr;

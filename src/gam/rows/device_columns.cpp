@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Smaller tiles are not uploaded during parsing: it ends before a device is ready.
+/// Smaller tiles are not uploaded during parsing, which ends before a device is ready.
 constexpr std::int64_t least_upload_bytes = std::int64_t{256} << 20;
 
 template <class T>
@@ -85,7 +85,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   code_columns_ = kept(code_pointers, tile);
 }
 
-// False if there are no uploaded columns of `count` rows.
+// Takes over the uploaded columns. False if there are none of `count` rows.
 bool DeviceColumns::take_uploaded(const Rows& rows, std::int64_t count) {
   auto uploaded = std::exchange(uploaded_, std::nullopt);
   if (!uploaded || uploaded->rows.size() != count) return false;

@@ -78,7 +78,7 @@ class DeviceColumns {
   std::optional<UploadedColumns> uploaded_;
 };
 
-/// Columns of a tile on one device, or of one of its lanes.
+/// Columns of a tile, for one lane of a device.
 struct TileColumns {
   TileColumns(const DeviceContext& context, int copy_threads)
       : staging(context, copy_threads),

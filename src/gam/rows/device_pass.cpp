@@ -20,9 +20,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Rows of a slice. Equal on all devices, because it affects rounding.
+/// Maximum rows of a slice. Equal on all devices, because the slice length affects rounding.
 constexpr std::int64_t largest_slice = 8192;
-/// Scratch memory per device: more concurrent slices gain nothing.
+/// Maximum scratch memory per device: more concurrent slices gain nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;

@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// each column is transferred once. The frame must not change meanwhile.
 class DeviceTable;
 
-/// Empty; null without CUDA. Limits per device: the tile's memory budget, and `device_bytes`.
+/// An empty cache; null in a build without CUDA. Limits per device: the tile's memory budget, `device_bytes`.
 [[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(
     const Job& job, std::int64_t device_bytes = std::numeric_limits<std::int64_t>::max());
 
@@ -32,7 +32,7 @@ struct NamedNumbers {
 /// is copied. Later passes over a frame that refers to the same memory find the columns on the devices.
 /// Requires the job's `DeviceTurn`; the job must outlive the table.
 ///
-/// `bytes_per_row`: at least the later frame's. Skips devices that fail or cannot hold their whole tile: the
+/// `bytes_per_row`: at least the later frame's. Skips devices that fail, or cannot hold their whole tile: the
 /// first pass copies missing columns, or reports the error.
 [[nodiscard]] NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
                                         const std::vector<NamedNumbers>& columns, std::int64_t bytes_per_row);

@@ -12,8 +12,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// A row's contribution to a pass. The scalars depend on the pass:
-/// - start, step: w r^2, the deviance, 1 if the row is bad, 0;
-/// - moments: prior weight, weighted response, 0, 0;
+/// - start, step: w r^2 (see `square_is_deviance`), the deviance, 1 if the row is bad, 0;
+/// - moments: prior weight, weighted response (gaussian: response - offset), 0, 0;
 /// - deviance: prior (y - mu)^2, the deviance, 1 if the row is bad, sqrt(prior) (y - mu).
 template <class T>
 struct RowOutcome {
@@ -36,7 +36,7 @@ inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T e
   T shift(0.0);
   if (kind == PassKind::start) {
     const T first = first_predictor(family, value, prior);
-    // At the start coefficients are 0, so eta is 0, or NaN if a variable is not finite.
+    // At the start all coefficients are 0: eta is the offset, or NaN if a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
@@ -65,7 +65,7 @@ inline RowOutcome<T> row_outcome(PassKind kind, const F& family, const Y& y, T e
 /// A row's contribution for a family with several linear predictors. `weights`: minus the second derivatives
 /// of the log-likelihood by pair of predictors, then its gradient. Scalars of a step: 1 if the row is good,
 /// -2 log-likelihood, 1 if the row is bad, 0. In a deviance pass the first and last scalars are the squared
-/// deviance residuals of the null model and of the model.
+/// deviance residuals of the null model and of the model. Of moments: the prior weight times 1, y, 0, y^2.
 template <int P>
 struct SeveralOutcome {
   double weights[predictor_pairs(P) + P];

@@ -41,7 +41,7 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  /// Curves at these coefficients; caches the last ones. Thread-safe.
+  /// The predictor at these coefficients; caches the last predictor. Thread-safe.
   std::shared_ptr<const CurvePredictor> predictor_at(std::span<const double> raw_coef);
   void look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                  Chunk& chunk) const;

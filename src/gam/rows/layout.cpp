@@ -163,7 +163,7 @@ SparsePattern RowLayout::pattern_of_squares() const {
 }
 
 /// Adds the products of the part's effects, in the order of the pattern. Elements of the pattern within one
-/// level stay zero: `add_square` has their sums.
+/// level stay zero: their sums are in the product of `add_square`.
 void RowLayout::add_pairs() {
   pairs_begin_ = width_;
   width_ += std::ssize(pairs_->pattern->rows);
@@ -275,7 +275,7 @@ void RowLayout::take_in(Product product, int columns) {
   product.columns = columns;
   product.row_nonzeros = terms[at(product.row_term)].nonzeros;
   product.column_nonzeros = terms[at(product.column_term)].nonzeros;
-  // Only splines have four nonzeros; they are contiguous if the spline is the fastest component.
+  // Splines and dense components have nonzeros in fours, contiguous if the component is the fastest.
   product.runs_of_four = product.column_nonzeros >= 4 && offsets[at(product.offset_begin + 1)] == 1;
   product.begin = width_;
   width_ += static_cast<std::int64_t>(product.rows) * product.columns;
@@ -417,8 +417,8 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     return component_sizes_[at(term.component_begin + i)];
   };
 
-  // A raw column of the column term is the sum of an offset for the components that it keeps, and an offset
-  // for the factors that the row term determines.
+  // The index of a raw column of the column term is the sum of two parts: for the components that the
+  // placement keeps, and for the factors whose levels the row term determines.
   std::vector<int> own_part(at(product.columns));
   if (column.combined >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {

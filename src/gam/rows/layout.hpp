@@ -17,14 +17,14 @@
 ///
 /// In a row, every term has a few values (its nonzeros), and every `Placement` of the term has one start (the
 /// index of the first nonzero). A `Product` of terms a and b adds w a_i b_j at `(start_a + offset_a[i]) *
-/// columns + start_b + offset_b[j]`. For s(x) and s(z) with k = 20, a row adds to 16 of 20 x 20 sums.
+/// columns + start_b + offset_b[j]`. For P-splines with k = 20, a row adds to 16 of 20 x 20 sums.
 ///
 /// A factor in both terms of a product has the same level in both, so the column term omits the factor: s(x,
 /// by = f) with s(z, by = f) needs levels x 20 x 20 sums instead of (levels x 20)^2.
 ///
 /// A term's product with itself is a band, because the nonzeros of a spline are at most three columns apart.
 /// Line p has the 7 columns around p; for te(x, z) it has 4 x 7, because earlier columns in the slower margin
-/// are below the diagonal. For te(x, z) with k = 30, the band is 1/37 of the square.
+/// are below the diagonal. For te(x, z, bs = "ps") with k = 30, the band is 1/32 of the square.
 ///
 /// For correlated rows, the two sides of a product may come from two rows (whitened_rows.hpp). Such a product
 /// has all pairs of columns, except those of different levels of a factor that is constant in each series.

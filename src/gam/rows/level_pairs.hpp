@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The pairs of levels that occur together in rows, for every two terms of a design's part.
 ///
-/// A level has one raw column, or the contiguous raw columns of a curve. Below the diagonal, column j of the
-/// pattern has the later columns of its own block (only of its own level, if the block has more than
+/// A level has one raw column, or the contiguous raw columns of a curve. Below the diagonal, the rows of the
+/// pattern in column j are the later columns of its block (only of its own level, if the block has more than
 /// `largest_whole` columns), then all columns of each level that occurs with the level of j.
 struct LevelPairs {
   /// Two terms. `places[row]`: index in the pattern of the row's pair of levels (first column of the first
@@ -65,7 +65,7 @@ struct LevelPairs {
 /// Finds the pairs; null if the part has fewer than two effects. `design` must refer to the variables of
 /// `frame`. With `all_ranks`: *collective*; finds the pairs of the job's rows, equal on every rank. Otherwise
 /// finds the pairs of this rank's rows. Throws `Error(input)` if there are more than 2^31 - 1 pairs. Time:
-/// O(rows log rows). Memory: 4 bytes per row and pair of effects.
+/// O(rows log rows). Memory of the result: 4 bytes per row and pair of effects.
 [[nodiscard]] std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
                                                             const Design& design, int largest_whole,
                                                             bool all_ranks);

@@ -23,7 +23,7 @@ struct Shape {
   static constexpr int column_nonzeros = column;
 };
 
-/// Calls `work` with the compile-time shape of a product, if it is a common one.
+/// Calls `work` with a product's compile-time shape if it is common, else with Shape<0, 0>.
 template <class Work>
 void with_shape(const Product& product, const Work& work) {
   const auto is = [&](int row, int column) {

@@ -38,7 +38,7 @@ class RowResiduals {
   RowReader reader_;
   std::vector<double> eta_;
   std::optional<double> before_rank_;  ///< deviance residual of the last row before this rank's rows
-  std::optional<std::pair<std::size_t, double>> last_;  ///< cached: the next row of the series needs it
+  std::optional<std::pair<std::size_t, double>> last_;  ///< row and its residual: the next row needs it
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

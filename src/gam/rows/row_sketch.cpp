@@ -59,7 +59,7 @@ struct RowPlaces {
   std::int64_t signs[row_copies];   ///< 0, or -1 to negate the row
 };
 
-/// Adding this constant rounds a double to the nearest integer, in its last bits.
+/// Adding this constant rounds a double to the nearest integer, held in the last bits of the sum.
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 

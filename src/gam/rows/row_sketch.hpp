@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows of a sketch: four times the columns, at least 1024, at most 2^17. Keeps norms to a few per cent.
+/// Rows of a sketch that keeps norms to a few per cent: four times the columns, at least 1024, at most 2^17.
 [[nodiscard]] int sketch_rows(int columns) noexcept;
 
 /// *Collective.* The sketch S [R 1] of all complete rows on rank 0, where R are the raw columns; an empty

@@ -19,7 +19,7 @@ struct RawSums {
 /// Goodness of fit on the response scale.
 struct RawDeviance {
   double deviance = 0;
-  double bad_rows = 0;         ///< rows whose deviance is not finite
+  double bad_rows = 0;         ///< as in `RawSums`
   double residual_sum = 0;     ///< sum of sqrt(prior) (y - mu)
   double residual_square = 0;  ///< sum of prior (y - mu)^2
 };
@@ -29,7 +29,7 @@ struct RawGoodness {
   double minus_two_log_likelihood = 0;
   double deviance = 0;       ///< sum of squared deviance residuals
   double null_deviance = 0;  ///< sum for the null model
-  double bad_rows = 0;       ///< rows with a term that is not finite
+  double bad_rows = 0;       ///< rows whose contribution is not finite
 };
 
 /// Likelihood as a function of the family's parameters, at given means.

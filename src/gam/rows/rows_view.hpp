@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-/// Arguments of the kernels that process rows: plain structures, equal on CPU and GPU.
+/// Arguments of the kernels that process rows: plain structures with equal layouts on CPU and GPU.
 namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr int threads_per_block = 128;

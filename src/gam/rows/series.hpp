@@ -37,7 +37,7 @@ struct Series {
   [[nodiscard]] bool correlated() const noexcept { return rho != 0; }
   /// True if the complete row begins a series.
   [[nodiscard]] bool begins_at(const Frame& frame, std::size_t row) const;
-  /// For a row with a predecessor in its series.
+  /// The weights for a row that has a predecessor in its series.
   [[nodiscard]] NeighbourWeights weights() const;
   /// log|L| of the whitening L of `rows` rows, as mgcv counts it in fREML and AIC.
   [[nodiscard]] double log_determinant_in_reml(std::int64_t rows) const;

@@ -7,12 +7,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of a task in shared memory over all workers: 48 KiB, available on every device.
+/// Maximum sums of a task in shared memory, over all workers: 48 KiB, available on every device.
 inline constexpr int shared_elements = 6144;
 /// Maximum number of sums per worker: at least four workers share a task's rows.
 inline constexpr int task_elements = shared_elements / 4;
 
-/// Threads that add a row to a product: the pairs of nonzeros, rounded up to a power of two, at most 32.
+/// Number of threads that add a row to a product: its pairs of nonzeros, rounded up to a power of two <= 32.
 [[nodiscard]] constexpr int lanes_for(int pairs) {
   int lanes = 1;
   while (lanes < pairs && lanes < 32) lanes *= 2;

@@ -38,7 +38,7 @@ StoredValues values_of_pass(const RowLayout& layout, PassKind kind, const CrossP
     read[at(products[i].row_term)] = true;
     read[at(products[i].column_term)] = true;
   }
-  // Tensor cores read dense columns, except ones, in all products but moments.
+  // In all passes but moments, tensor cores read the dense columns, except columns of ones.
   if (cross != nullptr && kind != PassKind::moments && !products.empty()) {
     for (const int term : cross->dense_terms)
       read[at(term)] =

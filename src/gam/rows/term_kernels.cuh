@@ -179,7 +179,7 @@ void add_curve(const RowsView& batch, const TermTable& term, const ThreadRows<co
   }
 }
 
-/// Evaluates all terms but single dense components; `add(term, rows, begin, predictors)` evaluates one.
+/// Evaluates unstored curves, and, by `add`, the other terms except those of a single dense component.
 template <int count, class Add>
 void evaluate_rows(const RowsView& batch, const Add& add) {
   const ThreadRows<count> rows(batch);

@@ -49,7 +49,7 @@ inline int& start_at(const RowsView& batch, int placement, std::int64_t at) {
   return batch.starts[placement * batch.capacity + at];
 }
 
-/// Zeroes all terms of the row.
+/// Zeroes the row's stored values and starts.
 inline void clear_values(const RowsView& batch, std::int64_t at) {
   for (int t = 0; t <= batch.layout.term_count; ++t) {
     const TermTable& term = batch.layout.terms[t];

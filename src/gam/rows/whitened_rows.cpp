@@ -66,7 +66,7 @@ void WhitenedRows::transform_term(const RowChunk& chunk, int index) {
     for (int k = 0; k < nonzeros; ++k) {
       own[k] = factors.own * values[k];
       before[k] = 0;
-      // No predecessor: its values may be NaN.
+      // Without a predecessor, `previous` may hold NaN.
       if (factors.before == 0) continue;
       (same ? own[k] : before[k]) += factors.before * previous[k];
     }

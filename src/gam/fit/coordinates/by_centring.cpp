@@ -258,7 +258,7 @@ struct Exchange {
   Matrix given;       ///< coefficients x count: the removed unpenalised functions, orthonormal
   Matrix kept;        ///< orthogonal complement of `given`
   Matrix null_space;  ///< null space of the remaining penalty, in the coordinates of `kept`
-  std::vector<std::vector<Component>> factors;  ///< of each new raw column, besides the centred variable
+  std::vector<std::vector<Component>> factors;  ///< factors of each new raw column, besides u
   Matrix map;                                   ///< new raw columns x count: the replacing functions
   std::vector<Function> others;                 ///< functions of the other terms
   Matrix in_others;  ///< others x count: each removed function as a combination of `others`
@@ -342,7 +342,7 @@ CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   return block;
 }
 
-/// The block of the removed functions times the centred variable, whose raw columns the design gets.
+/// The block of the removed functions times the centred variable. Its raw columns are added to `design`.
 CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component& by,
                         const Exchange& exchange) {
   CoefBlock block;
@@ -396,7 +396,7 @@ std::optional<ChangedDesign> centre_by_variables(const Design& design, const Sta
     Component component = by;
     component.parts = {centred};
     out.design.blocks.push_back(centred_block(out.design, block, component, exchange));
-    // (z - m) g q = (g / f) (f z q) - g m q, where f is the factor of the smooth's own columns.
+    // (z - m) g q = (g / f) (f z q) - g m q, with z's centre m and factor g, and the smooth's factor f.
     const double unit = centred.factor / by.parts.front().factor;
     const double shift = centred.factor * centred.centre;
     for (int j = 0; j < exchange.map.cols(); ++j, ++column) {

@@ -26,7 +26,7 @@ struct Change {
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
   /// Cost: O(p^2 k) for a block of k coefficients.
   void transform_covariance(PartedMatrix& covariance) const;
-  /// R'R = X'WX for the upper triangular R. Only for models without a part.
+  /// Transforms the upper triangular R of X'WX = R'R. Only for models without a part.
   [[nodiscard]] Matrix triangle_of_formula(Matrix triangle) const;
   /// Transforms a solution and its X'WX. Cost: O(p^3).
   void transform_solution(RemlFit& fit, PartedMatrix& gram) const;
@@ -36,7 +36,7 @@ struct Change {
 struct ChangedDesign {
   Design design;
   Change change;
-  /// Whether the blocks are those of the formula, so that tests of terms agree.
+  /// Whether the design has the formula's blocks, so that tests of its terms are tests of the formula's.
   bool same_blocks = false;
 };
 

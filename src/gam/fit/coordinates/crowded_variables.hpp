@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Describes, in one line, the first variable of a term with nearly all rows in a thousandth of
 /// its range, for example one value of 1e9 among values from 0 to 1. Empty if the term has no such variable;
-/// the same on every rank. Nearly all rows are then between two knots of a spline, and the outliers dominate
+/// the same on every rank. Nearly all rows of such a variable are between two knots, and outliers dominate
 /// crossproducts. Cost: two scans of the variable.
 [[nodiscard]] std::string crowding(const tessera::Job& job, const Rows& rows, const CoefBlock& block);
 

@@ -33,11 +33,11 @@ constexpr int most_orthogonal_coefficients = 500;
 /// few correct digits for that column.
 constexpr double near_dependence = 1e-4;
 /// Lower bound of a column's divisor, relative to the largest, if a smooth has several penalties (no basis
-/// makes all diagonal). Otherwise penalties would differ by the squares of the divisors, and lose digits.
+/// makes all diagonal). Penalties differ by the squares of the divisors, and lose digits if these are small.
 constexpr double least_unit = 1e-3;
 /// A column below this fraction of the size of its summands is rounding error.
 constexpr double rounding = 1e-13;
-/// Unpenalised columns are dependent if their smallest singular value is below this many rounding errors.
+/// Rounding hides unpenalised columns if their smallest singular value is below this many rounding errors.
 constexpr double few_digits = 6e3;
 
 /// Coordinates of a smooth: first the penalised columns by decreasing size, then the unpenalised columns.

@@ -96,7 +96,7 @@ std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<Colu
   return mixed;
 }
 
-/// Must be called before the model is transformed to the formula's columns.
+/// Requires the coefficients and covariance before `undo_centring`.
 Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   Centring centring;
   for (std::size_t t = 0; t < model.design.terms.size(); ++t) {

@@ -31,8 +31,8 @@ struct LikeliestParameters {
 /// `raw_coef`. Uses Newton's method on the working scales from `begin`, the current values, as mgcv's
 /// estimate.theta. A step is halved while it raises the negative log likelihood. The last step, whose
 /// predicted decrease is below `gain_to_end`, is not checked. Leaves the result in `pass`, or the initial
-/// values if the likelihood is not finite. `with_intercept`: thresholds of classes move together, relative to
-/// the predictor. Ranks get the same bits. Cost: one pass without crossproducts per step. Throws `FellBack`.
+/// values if the likelihood is not finite. `with_intercept`: the first threshold of ordered classes moves
+/// too. Ranks get the same bits. Cost: one pass without crossproducts per step. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
                                                        const Family& begin, std::span<const double> raw_coef,
                                                        bool with_intercept, double gain_to_end = small_gain);

@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Writes a fit's state after each iteration; decides from which state a run resumes, and reports it. A fit
+/// Writes a fit's state after each iteration. Decides, and reports, from which state a run resumes. A fit
 /// never mixes results of two kinds of hardware: it resumes on the hardware that wrote the state, or starts
 /// over. A fit that fell back to the CPU, or chose the CPU, resumes on the CPU.
 ///

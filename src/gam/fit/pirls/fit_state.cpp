@@ -25,7 +25,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Size in bytes and number of the evenly spread pieces of a large file that are hashed.
+/// The hash of a large file reads evenly spread pieces: their size in bytes, and their number.
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
 /// Upper limit of a valid number of iterations: incrementing it must not overflow.

@@ -69,7 +69,7 @@ class InterceptSearch {
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // With a linear link, the mean of y - offset is the solution. If `mean` is infinite, no intercept fits.
+    // For gaussian(identity), the mean of y - offset is the solution. An infinite `mean` fits no intercept.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
@@ -122,7 +122,7 @@ class InterceptSearch {
   RawSums sums_;
 };
 
-/// For one thread.
+/// A thread's reader of rows, and its sum of saturated log likelihoods.
 struct SaturatedReader {
   SaturatedReader(const Rows& of, double scale) : rows(of), saturated(of.family, scale) {}
   RowReader rows;

@@ -24,9 +24,9 @@ void measure_several(const FitContext& fit, RowPass& pass, const Rows& rows, con
                      FittedModel& model);
 
 /// *Collective.* The null model with the weights and family of `rows`. Without an offset, its mean is the
-/// mean response, as in glm. With an offset, its intercept minimises the deviance, by Fisher scoring from the
-/// mean response. Correlation of rows is ignored, as in bam. Cost: two passes over one column, about ten with
-/// an offset. Throws `FellBack`; `Error(input)` if the mean response is outside the family's range.
+/// mean response, as in glm. With an offset, or if `Family::null_is_likeliest`, its intercept minimises the
+/// deviance, by Fisher scoring. Ignores correlation of rows, as bam does. Cost: two passes over one column;
+/// about ten with Fisher scoring. Throws `FellBack`; `Error(input)` if no predictor has the mean response.
 [[nodiscard]] NullModel null_model(const FitContext& fit, const Rows& rows);
 
 struct KnownDeviances {
@@ -37,8 +37,8 @@ struct KnownDeviances {
 /// *Collective.* Goodness of fit as mgcv's gam reports it, in the user's units: `FittedModel::deviance`,
 /// `null_deviance` (of `null_model`) and `r_squared_adjusted`, whose mean excludes the offset. `model` must
 /// have its coefficients and edf, in the design of `rows`. Returns the sum of the prior weights; `known.null`
-/// requires weights of 1. Cost: three passes without crossproducts for unknown values, and with an offset the
-/// passes of `null_model`. Throws like `null_model`.
+/// must be empty unless all weights are 1. Cost: three passes without crossproducts for unknown values,
+/// and with an offset the passes of `null_model`. Throws like `null_model`.
 double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, const KnownDeviances& known,
                         FittedModel& model);
 

@@ -25,8 +25,8 @@ struct RowsAtEdge {
   std::int64_t leaving = 0;  ///< rows near an end that the step moves away from this end
 };
 
-/// *Collective.* Counts the rows whose predictors are within `near` of an end after a step from the
-/// coefficients `raw_begin` to `raw_end`. Cost: a scan of all rows by the host threads.
+/// *Collective.* Counts the rows whose predictors are within `near` of an end of `Family::predictors` after a
+/// step from the coefficients `raw_begin` to `raw_end`. Cost: a scan of all rows by the host threads.
 [[nodiscard]] RowsAtEdge rows_at_edge(const FitContext& fit, const Rows& rows,
                                       std::span<const double> raw_begin, std::span<const double> raw_end,
                                       double near);

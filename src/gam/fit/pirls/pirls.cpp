@@ -30,7 +30,7 @@ constexpr double far_base = 1e3;
 /// Residual sum of squares, relative to the response's, below which residuals are rounding errors of some
 /// hundred ulp: a noise-free response does not determine smoothing parameters.
 constexpr double rounding_share = 1e-26;
-/// A row is at the edge of the link's range if closer to it than this fraction of the mean's predictor.
+/// A row is at an edge of the link's range if its distance is below this fraction of the mean's predictor.
 constexpr double edge = 1e-7;
 /// A step longer than this, in the linear predictor, leads to another solution instead of converging to the
 /// current one.
@@ -44,11 +44,11 @@ constexpr double same_deviance = 1e-6;
 /// Number of first steps that hold a family's `late_predictor` at its start.
 constexpr int early_steps = 5;
 constexpr int steps_to_another = 50;
-/// Steps on the sample end at this length: its solution is no closer to that of all rows.
+/// Steps on the sample end at this length: the sample's solution is no closer to that of all rows.
 constexpr double short_step_on_sample = 0.05;
 constexpr int most_steps_on_sample = 10;
-/// All rows may have this much more deviance than the sample predicts: in units of scale times edf, of which
-/// 2 are expected, and relative to the deviance.
+/// Largest excess of the deviance of all rows over the sample's prediction: in units of scale times edf (2
+/// are expected), and relative to the deviance.
 constexpr double most_optimism = 10;
 constexpr double most_excess = 0.1;
 
@@ -193,7 +193,7 @@ int PirlsLoop::resume() {
 
 /// One step suffices because the working model does not depend on the coefficients. The step computes the
 /// residual sum of squares at its end from the sums at its start, and loses digits if the start is far off.
-/// The sums are then formed again at the end.
+/// In this case the sums are formed again at the end.
 void PirlsLoop::solve_gaussian() {
   if (is_unweighted(rows_) && rows_.offsets.empty()) {
     const std::vector<double> none(static_cast<std::size_t>(design_.raw_size));
@@ -276,7 +276,7 @@ bool PirlsLoop::advance(int iteration) {
   return true;
 }
 
-/// Computes the sums at the end of the step from `begin`, which may be halved.
+/// Computes the sums at the end of the step from `begin`. May halve the step.
 void PirlsLoop::go_to_end_of_step(std::vector<double> begin, bool first) {
   // Other families halve the step towards zero coefficients, which may keep all rows in the range.
   const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
@@ -299,8 +299,8 @@ double PirlsLoop::next_step(double before) const {
 
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
 /// range, weights are unbounded and the deviance changes by the square of a step's length, so longer steps
-/// count as negligible. A step counts as negligible too if the next one will be, which is predicted to shrink
-/// as much as this one did.
+/// count as negligible. A step also counts as negligible if the next step, predicted to shrink by the
+/// same factor, is negligible.
 bool PirlsLoop::is_stationary(double change, std::span<const double> begin) {
   last_change_ = change;
   const double before = std::exchange(course_.step, end_.solution.step);
@@ -443,7 +443,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   }
 }
 
-/// If the family's parameters move next, only the deviance is computed.
+/// Computes the sums at `end_.coef`, or only the deviance if the family's parameters move next.
 void PirlsLoop::look_at_end() {
   if (!rows_.family.estimates_parameters()) {
     sums_ = sums_at(end_.coef);
@@ -512,7 +512,7 @@ std::optional<std::vector<double>> PirlsLoop::constant_coefficients() const {
 }
 
 /// Restarts at a constant mean if the first step from the responses ended at a larger deviance. This happens
-/// because the step fits the link of the responses, such as the logarithm of values near zero.
+/// because the step fits the transformed responses, such as the logarithm of values near zero.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (rows_.family.start() != Start::response && !starts_within_range()) return;
   const auto mean = constant_coefficients();
@@ -546,7 +546,7 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged. If an iteration is `still`, that is, at a solution, the next iteration also
+/// Whether the fit has converged. `still`: the iteration is at a solution. The next iteration then also
 /// searches for other minima of REML, lower or slightly higher. The fit continues from each of them to find
 /// other solutions. REML of a working model cannot compare two solutions, because either may be better in the
 /// other's working model. Laplace's approximation of REML can, because it depends on no working model.

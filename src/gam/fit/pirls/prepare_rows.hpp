@@ -13,8 +13,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 [[nodiscard]] bool has_correlated_residuals(const FitOptions& options);
-/// Throws `Error(usage)` for an invalid correlation, for an estimated one in a family that does not allow it,
-/// or for series without correlation. Pure.
+/// Throws `Error(usage)` for an invalid correlation, for a given or estimated correlation that the family
+/// does not allow, or for series without correlation. Pure.
 void check_correlation(const FitOptions& options);
 
 /// The prior weights: the weights of the options, times the trials of a response by cbind(). Empty: all are

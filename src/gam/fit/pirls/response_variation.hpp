@@ -9,10 +9,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Throws the same `Error(input)` on every rank if the response has no variation: no complete
-/// row has a positive weight, or in the rows with positive weight the response is constant, or equal to the
-/// offset up to a constant. A constant response is allowed if the model has no constant and the family
-/// permits it.
+/// *Collective.* Throws the same `Error(input)` on every rank if no complete row has a positive weight, or if
+/// in the rows with positive weight the response is constant, equal to the offset up to a constant, or always
+/// below `Family::least_maximum`. A constant response is allowed if the family permits it, and
+/// the offset varies or the model has no constant.
 void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a class has no row of positive weight.

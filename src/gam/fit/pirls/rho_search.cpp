@@ -22,7 +22,7 @@ struct RhoFit {
   std::vector<double> coef;
 };
 
-/// With the correlation of `rows.series`. The score is the same on every rank.
+/// Fits with the correlation of `rows.series`. The score is the same on every rank.
 RhoFit fit_at(const FitContext& fit, Rows rows, const RawMoments& moments) {
   RowPass pass(fit.job, fit.plan, rows);
   PirlsLoop loop(fit, pass, rows, moments);

@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// of few rows, of correlated rows, on devices, or with a link whose range a step could leave.
 [[nodiscard]] int stride_of_sample(const FitContext& fit, const Rows& rows);
 
-/// While it exists, passes read only the sample.
+/// Passes read only the sample during the lifetime of this object.
 class RowSampling {
  public:
   RowSampling(RowPass& pass, int stride) : pass_(pass) { pass.read_every(stride); }

@@ -25,7 +25,7 @@ using base::at;
 
 /// Largest distance of a separated row's mean from its limit.
 constexpr double near_limit = 1e-3;
-/// Least step of a separated row's predictor: it is about 1 in separated rows, and 0 near a finite estimate.
+/// Least step of a separated row's predictor. Steps are about 1 in such rows, and 0 near a finite estimate.
 constexpr double large_step = 0.05;
 constexpr std::size_t most_listed = 3;
 constexpr std::int64_t rows_of_work = 4096;

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// without bound. Returns one line that names the level or term, the same on every rank; empty without
 /// separation.
 ///
-/// A row is separated if its response is at a limit of the mean (`Limits`: 0, or for the binomial 1), its
+/// A row is separated if its response is at a limit of the mean (`Limits`: 0; for the binomial also 1), its
 /// fitted mean is near this limit, and the step moves the mean closer. There is separation if rows are
 /// separated and the step changes the linear predictors of all other rows by at most `still`. The likelihood
 /// has no maximum: coefficients grow by about 1 per step, the deviance falls ever more slowly.

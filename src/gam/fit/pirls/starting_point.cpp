@@ -52,7 +52,7 @@ double inner_predictor(const Workers& workers, const Rows& rows, double mean) {
 
 namespace {
 
-/// By an intercept or a factor coded by all levels; false if the predictor has neither.
+/// Sets a predictor to `value` by an intercept or a factor coded by all levels; false without either.
 bool set_constant(const Design& design, int predictor, double value, std::vector<double>& coef) {
   const auto constant = std::ranges::find_if(design.blocks, [&](const CoefBlock& block) {
     const RawTerm& term = design.term_of(block);

@@ -31,7 +31,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// *Collective.* The range of the sum of offsets over the job's complete rows, in the units of the fit.
 [[nodiscard]] Extent extent_of_offset(const Workers& workers, const Rows& rows);
 
-/// *Collective.* The predictor of `mean` minus the extreme offset, so that every row is in the link's range.
+/// *Collective.* The predictor of `mean` minus the extreme offset. Plus any offset it is in the link's range.
 [[nodiscard]] double inner_predictor(const Workers& workers, const Rows& rows, double mean);
 
 /// *Collective.* Coefficients with the predictor `inner_predictor` before the offset; empty for a model with

@@ -26,7 +26,7 @@ struct PenaltyOnLine {
 
 /// For each penalty S of the design a matrix D with S = D'D; empty for a diagonal penalty, or a penalty of
 /// levels. If lambda is near e^40 and Sb = 0, rounding errors of lambda b'(Sb) hide any change of the
-/// deviance, and those of lambda |Db|^2 are negligible. Cost: O(p^3) for each penalty of p coefficients.
+/// deviance, but those of lambda |Db|^2 are negligible. Cost: O(p^3) for each penalty of p coefficients.
 [[nodiscard]] std::vector<Matrix> penalty_roots(const Design& design);
 
 /// `roots`: of `penalty_roots`, or empty; `log_sp` as in `RemlFit`. Cost: O(p^2) per penalty.

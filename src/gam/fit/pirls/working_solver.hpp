@@ -25,7 +25,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Numerical Optimization (2006), sec. 3.4.
 void make_definite(Matrix& hessian);
 
-/// The same on every rank.
+/// The solution of a working model, the same on every rank.
 struct WorkingSolution {
   std::vector<double> coef;
   std::vector<double> log_sp;
@@ -57,7 +57,7 @@ struct WorkingSolution {
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
 /// solves on its threads. If the job runs on devices and the model is large, the solution is a device pass of
-/// one unit, solved on the device of the rank that gets the unit; the usual fallback applies.
+/// one unit, on the device of the rank that gets the unit; the usual fallback applies.
 ///
 /// All members are *collective*, except those that return a reference.
 class WorkingSolver {

@@ -84,7 +84,7 @@ class Calibration {
   }
 
   /// The log learning rate of least loss, by Brent's method. The search starts at the rate at which the
-  /// pinball loss of the median is a Laplace distribution of the residuals' deviation.
+  /// median's pinball loss is minus the log density of a Laplace distribution of this standard deviation.
   [[nodiscard]] double best(double deviation) {
     constexpr int bits = 11;
     constexpr int most_moves = 10;

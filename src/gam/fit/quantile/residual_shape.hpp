@@ -31,7 +31,7 @@ struct ResidualShape {
 
 /// The error `err`, at most 1, that balances bias and variance of the estimate of quantile `qu` from `rows`
 /// residuals of this shape. Asymptotic rule of Fasiolo and others, JASA 116 (2021), as in qgam. `edf`: of the
-/// model of the mean. Near the mode the rule has no finite answer, so `qu` is moved to a distance of 0.05.
+/// model of the mean. Near the mode the rule has no finite answer, so `qu` is kept 0.05 from the mode's.
 [[nodiscard]] double best_error(const ResidualShape& shape, double qu, double edf, double rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

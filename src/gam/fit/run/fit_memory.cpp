@@ -28,7 +28,7 @@ constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4
 /// Memory of any fit: stacks, and rows being evaluated.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
-/// `doubles` is not an integer, because sizes of large models overflow one.
+/// `doubles` is a floating-point number, because sizes of large models overflow integers.
 std::int64_t bytes_of(double doubles) {
   return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
                                ? static_cast<std::int64_t>(8 * doubles)

@@ -83,7 +83,7 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows);
 /// `pairs`. Throws the same `Error(input)` on every rank if a rank lacks it.
 void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
 
-/// Needed by the REML search, in bytes. `core`: number of coefficients in the core. Pure.
+/// Memory of a REML search with elimination, in bytes. `core`: number of coefficients in the core. Pure.
 [[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
 }  // namespace TESSERA_NAMESPACE::gam

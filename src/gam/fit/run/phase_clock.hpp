@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Adds its lifetime to the report as the time of a phase, and marks the phase for profilers. Times of the
-/// same name are summed; phases do not nest.
+/// Adds the lifetime of this object to the report as the time of a phase, and marks the phase for profilers.
+/// Times of the same name are summed; phases do not nest.
 class PhaseClock {
  public:
   /// `purpose` names the phase's collectives in the timeout message about a missing rank.

@@ -31,7 +31,7 @@ struct TermAnova {
 };
 
 /// Tests each term of a model: a parametric term by a Wald test of all its coefficients, a smooth by the test
-/// of the summary.
+/// of the summary. Throws `Error(usage)` for a model without covariances.
 [[nodiscard]] TESSERA_EXPORT TermAnova anova(const Model& model);
 
 /// Statistics for comparing models. NaN: unknown.
@@ -68,7 +68,7 @@ struct DevianceTable {
 };
 
 /// The analysis of deviance of several models, with the scale of the model with the fewest residual degrees
-/// of freedom. As in `anova.gam`, families with parameters have a chi-squared test whatever is requested.
+/// of freedom. As in `anova.gam`, families with parameters get a chi-squared test also if `test` is `f`.
 /// Throws `Error(input)` if the number or the responses of the complete rows differ between models, or if a
 /// model is of an earlier version, which does not record the responses; `Error(usage)` for fewer than two
 /// models.

@@ -80,7 +80,7 @@ struct Check {
   std::vector<BasisCheck> bases;
   ResidualSummary residuals;
   QuantileResiduals quantile_residuals{};
-  /// Sum of squared residuals over the residual degrees of freedom; NaN: unknown.
+  /// Sum of squared Pearson or deviance residuals over the residual degrees of freedom; NaN: unknown.
   double pearson_dispersion = 0;
   double deviance_dispersion = 0;
   /// Number of zero responses, with its expectation and standard deviation under the model, for families of

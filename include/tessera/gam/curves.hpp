@@ -24,9 +24,9 @@ enum class CurveTest : std::uint8_t {
   diff_end,      ///< whether each pair of curves ends at the same value (diffEndTest)
   pattern,   ///< whether each pair of curves is equal at all points (patternTest); with `start` and `end`,
              ///< within a part of the curves (earlyDETest)
-  condition  ///< whether the curves of one variable are equal at its knots (conditionTest) or, for other
-             ///< bases than cr and cs, at points of their common range; with `start` and `end`, within a part
-             ///< of this range
+  condition  ///< whether the curves of one variable are equal at the basis's knots (conditionTest) or, for
+             ///< bases other than cr and cs, at points of the curves' common range; with `start` and `end`,
+             ///< within a part of this range
 };
 
 /// Contrasts that are tested jointly. Each maps names of coefficients to weights; all other weights are 0.
@@ -66,11 +66,11 @@ struct CurveTestOptions {
 ///
 /// Further columns are "log2_fold_change:…" ("difference:…" of the linear predictors with other links than
 /// log): the second minus the first value for start_vs_end, the first curve minus the second for diff_end,
-/// the value of a single contrast, and the mean absolute value over the points for association. For all other
-/// tests it is the median of absolute values.
+/// the value of a single contrast, the mean absolute value over the points for association, and the median
+/// absolute value for all other tests.
 ///
-/// Values are NaN for a response that has not converged, and for a curve at minus infinity (`load_model`),
-/// which the joint tests exclude.
+/// Values are NaN for a response without a fit, and for a curve at minus infinity (`load_model`), which the
+/// joint tests exclude.
 ///
 /// Throws the same `Error` on every rank: `usage` for curves or coefficients that the model does not have,
 /// for curves that cannot be paired, and for contrasts that the model does not determine; `input` for a file

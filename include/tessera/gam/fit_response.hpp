@@ -56,11 +56,11 @@ class TESSERA_EXPORT ManyDesign {
   std::shared_ptr<State> state_;
 };
 
-/// Fits one response on the calling thread. The numbers are those of `fit_many`, with the same bits. `values`
-/// has a value for each row of the covariates; NaN: missing. `weights`, such as those of a bootstrap, are
-/// multiplied with the design's weights; a weight of zero excludes a row. `offsets` are added to the linear
-/// predictor. An empty span: none. Pure; any thread may call it at any time, also within a pass of a job.
-/// Makes at most 60 outer iterations, each with at most 100 inner steps. Throws `Error(usage)` for another
+/// Fits one response on the calling thread, with the same bits as `fit_many` on the CPU. `values` has a value
+/// for each row of the covariates; NaN: missing. `weights`, such as those of a bootstrap, are multiplied with
+/// the design's weights; a weight of zero excludes a row. `offsets` are added to the linear predictor. An
+/// empty span: none. Pure; any thread may call it at any time, also within a pass of a job. Makes at most 60
+/// outer iterations, with at most 100 inner steps for each trial point. Throws `Error(usage)` for another
 /// number of values, and `Error(input)`, with the row, for a value that the family does not allow.
 [[nodiscard]] TESSERA_EXPORT ResponseResult fit_response(const ManyDesign& design,
                                                          std::span<const double> values,

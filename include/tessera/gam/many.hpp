@@ -36,7 +36,7 @@ struct Responses {
   std::string path{};
   ResponsesIn in = ResponsesIn::automatic;
   std::string subset{};  ///< file with the names of the responses to fit, one per line; empty: all
-  /// Number of responses to draw from these, like R's `sample` after `set.seed(seed)`; 0: all.
+  /// Number of responses to draw from the subset, like R's `sample` after `set.seed(seed)`; 0: all.
   int sample = 0;
   std::uint32_t seed = 1;
   std::optional<ResponseMatrix> matrix{};
@@ -66,8 +66,8 @@ struct ManyOptions {
   /// not fitted (status `too_few`).
   int min_rows = 2;
   double min_share = 0;
-  /// Memory for sorting a matrix that is compressed by rows. Each rank sorts up to 64 MiB, or its part of
-  /// `node_bytes`, in memory; a larger matrix is sorted in a scratch file on each node.
+  /// Memory for sorting a matrix that is compressed by rows. A matrix of at most 64 MiB, or of `node_bytes`
+  /// divided by the number of ranks, is sorted in memory by each rank; others in a scratch file on each node.
   MemoryOptions memory{};
   /// Keep the covariances of the coefficients, in HDF5 or in `ManyResults`. Standard errors of predictions
   /// require them.
@@ -148,8 +148,8 @@ struct ManyResults {
 /// with each of `sizes` as the k of every smooth of one numeric variable. The columns are "aic:k=3", …, NaN
 /// for a fit that has not converged; `Predictions::kept` has the names of the responses. A remark has, for
 /// each size, the mean difference from the response's minimum AIC, and the number of responses with their
-/// minimum at this size. Throws like `fit_many`, and `usage` for a formula without such a smooth, and with a
-/// checkpoint.
+/// minimum at this size, over the responses that converged for all sizes. Throws like `fit_many`, and `usage`
+/// for a formula without such a smooth, for a size below 3, and with a checkpoint.
 [[nodiscard]] TESSERA_EXPORT Predictions evaluate_k(Job& job, const std::string& formula,
                                                     const Table& covariates, const Responses& responses,
                                                     const ManyOptions& options, const std::vector<int>& sizes,

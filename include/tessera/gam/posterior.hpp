@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-/// Results of a fitted model other than predictions of a table. Every function takes a complete model, such
-/// as that of `load_model`, which must be the same on every rank. Every function is *collective*, and
-/// computes on the hosts of the job. Results do not depend on ranks and threads.
+/// Results of a fitted model other than predictions of a table. Every function is *collective*, and takes a
+/// complete model, such as that of `load_model`, which must be the same on every rank. All computations are
+/// on hosts, but `simulate_responses` predicts like `predict`. Results do not depend on ranks and threads.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A column of a `data_slice`, and its values.
@@ -62,8 +62,8 @@ struct DerivativeOptions : SmoothOptions {
 };
 
 /// *Collective.* Like `smooth_estimates`, for the derivatives of smooths with respect to numeric variables;
-/// `kept` also has the name of the variable. Derivatives of splines are exact; those of isotropic smooths of
-/// several variables are central differences, and a remark says so.
+/// `kept` also has the name of the variable. Derivatives of splines are exact; those of `ds`, of `gp`, and of
+/// thin plate splines of several variables are central differences, and a remark says so.
 [[nodiscard]] TESSERA_EXPORT Predictions derivatives(Job& job, const Model& model,
                                                      const DerivativeOptions& options = {});
 
@@ -85,7 +85,7 @@ struct DerivativeOptions : SmoothOptions {
 struct SimulateOptions {
   int draws = 1;
   std::uint64_t seed = 1;
-  bool unconditional = false;         ///< for coefficients: include the uncertainty of smoothing parameters
+  bool unconditional = false;         ///< coefficient draws include the uncertainty of smoothing parameters
   bool posterior_predictive = false;  ///< for responses: each draw has its own draw of the coefficients
   std::string weights{};  ///< for responses: column of prior weights or numbers of trials; empty: 1
   NewLevels new_levels = NewLevels::mgcv;  ///< for responses: how unseen levels are treated

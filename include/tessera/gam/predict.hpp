@@ -30,7 +30,7 @@ enum class PredictionType {
 /// Treatment of factor levels that did not occur in the fit.
 enum class NewLevels {
   mgcv,        ///< the contribution of a random effect is 0; any other term with the factor is NaN
-  population,  ///< like `mgcv`, but the contribution of a factor smooth is 0, too
+  population,  ///< like `mgcv`, but the contribution of a factor smooth or of bs = "mrf" is 0, too
   na,          ///< every term with the factor is NaN
   error,       ///< `Error(input)`
 };
@@ -84,7 +84,7 @@ struct Predictions {
   std::vector<Column> columns{};  ///< the same on every rank
   std::vector<Table::Column> kept{};   ///< columns copied from the table
   double constant = 0;                 ///< for type terms: the intercept, which is in no column
-  std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
+  std::vector<std::string> remarks{};  ///< e.g. on unseen factor levels; one line each, equal on every rank
 
   /// The values of a column; empty if there is no column of this name.
   [[nodiscard]] std::span<const double> operator[](std::string_view name) const noexcept;

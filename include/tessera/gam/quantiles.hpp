@@ -20,7 +20,7 @@ struct QuantileFamily {
 
 /// Splits a family with a list of quantiles, `elf(qu = c(0.1, 0.5, 0.9))`, into one family for each quantile,
 /// in increasing order. Each family is for a separate fit. If another argument is a list of the same length,
-/// each family gets one of its numbers. Empty for a text without a list of quantiles.
+/// each family gets one of its numbers. Empty for a text with fewer than two quantiles.
 [[nodiscard]] TESSERA_EXPORT std::vector<QuantileFamily> quantile_families(const std::string& text);
 
 /// *Collective.* The number of rows of a table in which quantiles cross: the prediction of a model is below

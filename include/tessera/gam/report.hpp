@@ -93,7 +93,7 @@ struct Report {
 
 /// A self-contained HTML page with the summary, a plot of each term and residual checks, and the figures of
 /// the page. The page has no scripts, and needs no other files and no network. Deterministic. Throws
-/// `Error(input)` for a run report that cannot be read or belongs to another model.
+/// `Error(usage)` without covariances, and `Error(input)` for a run report that is invalid or of another fit.
 [[nodiscard]] TESSERA_EXPORT Report report(const Model& model, const ReportOptions& options = {});
 
 /// *Collective.* An HTML page about the fits of many responses. `fits` is an HDF5 file of `fit_many` with

@@ -38,7 +38,7 @@ struct ResidualOptions {
 /// The correlation of neighbouring rows (rho) is ignored.
 ///
 /// Throws like `check`. Blocks. Cost: one pass over the rows on the job's host threads; memory: the variables
-/// of the model, and a number for each row. The bits do not depend on the number of ranks and threads.
+/// of the model, and the columns. The bits do not depend on the number of ranks and threads.
 [[nodiscard]] TESSERA_EXPORT Predictions residuals(Job& job, const Model& model, const Table& table,
                                                    const ResidualOptions& options = {},
                                                    FitObserver* observer = nullptr);

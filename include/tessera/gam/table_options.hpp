@@ -21,13 +21,13 @@ struct TableOptions {
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 
   // The following options are for text files. For other formats they are errors.
-  //
-  // Separator of fields: one character, or "tab". Empty: the first of comma, tab, semicolon and bar for which
-  // the header and the first 100 rows have the same number of fields, at least two; else a comma.
+
+  /// Separator of fields: one character, or "tab". Empty: the first of comma, tab, semicolon and bar for
+  /// which the header and the first 100 rows have the same number of fields, at least two; else a comma.
   std::string sep{};
   /// The decimal mark, "." or ",". Empty: a point or a comma. It is a comma if fields are separated by
   /// semicolons or tabs, and in the first 100 rows some column has only commas between digits, and no column
-  /// has a point.
+  /// has a point. With tabs, commas that may all separate thousands do not count.
   std::string dec{};
   std::string comment{};  ///< a character; lines that begin with it, possibly after blanks, are skipped
   bool header = true;     ///< whether the first row has column names; otherwise the names are V1, V2, ...

@@ -56,8 +56,8 @@ struct CubicColumns {
 ///     sum_j map(j, c) f(|u - points[j]|) + sum_i map(n + i, c) prod_v u[v]^powers[i][v]
 ///
 /// over the n points j and the polynomials i. For a thin plate spline of one variable the terms of the sum
-/// cancel: sum them in long double for the accuracy of the library's predictions. With e = scale r, f(r) is
-/// by the name in `function`:
+/// cancel: sum them in long double for the accuracy of the library's predictions. `function` is the name of
+/// f(r), where e = scale r:
 /// - "r^p": scale r^power
 /// - "r^p log r": scale r^power log r
 /// - "spherical": 1 - 1.5 e + 0.5 e^3 up to e = 1, then 0

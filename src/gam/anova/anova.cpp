@@ -83,7 +83,7 @@ TermAnova anova(const Model& model) {
         coef.push_back(fitted.coef[at(i)]);
       }
     }
-    // All of the term's columns were dropped.
+    // Skips a term whose columns were all dropped.
     if (places.empty()) continue;
     const JointTest test = test_jointly(submatrix(fitted.covariance.core, places, places), coef, estimated,
                                         fitted.residual_df());

@@ -88,8 +88,8 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   const auto beta = coef.subspan(at(of.begin), at(of.size));
   Concurvity::Values out{no_concurvity, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  // The largest canonical correlation, from independent columns only: a by level may have fewer rows than
-  // columns.
+  // The square of the largest canonical correlation, from independent columns only: a by level may have fewer
+  // rows than columns.
   std::vector<int> own_columns(at(of.size));
   std::iota(own_columns.begin(), own_columns.end(), of.begin);
   std::vector<int> spanning = independent(triangle, rows, std::move(own_columns));

@@ -42,7 +42,7 @@ constexpr ResidualColumn all_columns[]{{"fitted", ResidualType::fitted},
 /// `ResidualType::fit` selects the first columns of `all_columns`.
 constexpr std::ptrdiff_t columns_of_fit = 4;
 
-/// Throws `Error(usage)` for a type that only families with one linear predictor have.
+/// The columns of a type of residuals. Throws `Error(usage)` for a type that the family does not have.
 std::vector<ResidualColumn> columns_of(ResidualType type, const Family& family) {
   const std::span all(all_columns);
   if (family.several() != nullptr) {

@@ -32,7 +32,7 @@ struct TestedCurve {
   [[nodiscard]] const std::string& label() const { return block->label; }
   [[nodiscard]] bool has_by() const { return block->variables.size() > 1; }
   [[nodiscard]] const std::string& variable() const { return block->variables[0]; }
-  /// By variable and level, in which the curves of a pair must differ.
+  /// The by variable and its level; the two curves of a pair must differ in one of these.
   [[nodiscard]] std::string by() const { return block->variables[1] + block->by_level; }
 };
 

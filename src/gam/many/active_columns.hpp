@@ -39,7 +39,7 @@ class ActiveColumns {
   /// Sets the active columns. `absent` is by group of the design, `log_sp` by smoothing parameter.
   void set(const std::vector<bool>& absent, std::span<const double> log_sp);
 
-  /// Only for the columns of a component, not of the whole design.
+  /// Precondition: these are columns of a component, not of the whole design.
   [[nodiscard]] const DesignComponent& component() const noexcept { return *component_; }
   /// The groups are [first_group(), last_group()).
   [[nodiscard]] std::size_t first_group() const noexcept { return base::at(first_group_); }
@@ -59,8 +59,8 @@ class ActiveColumns {
 
   /// active = all[columns()].
   void gather(const std::vector<double>& all, std::vector<double>& active) const;
-  /// Writes a vector or packed matrix over the active columns into one over all columns of the design.
-  /// `scatter` also sets the component's inactive elements to zero.
+  /// Copies a vector, or packed matrix, of the active columns to a vector, or matrix, of all columns of the
+  /// design. `scatter` also sets the component's inactive elements to zero.
   void scatter(const std::vector<double>& active, std::vector<double>& all) const;
   void scatter_matrix(const std::vector<double>& packed, std::vector<double>& all) const;
   void gather_matrix(const std::vector<double>& all, std::vector<double>& packed) const;

@@ -5,13 +5,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Newton's method for the coefficients that maximise the penalised log likelihood of a component. The
-/// likelihood is concave, so that the slope at the end of a step decides on step halving, without the value.
+/// Newton's method for the coefficients that maximise the penalised log likelihood of a component. The log
+/// likelihood is concave: step halving needs only its slope at the end of a step, not its value.
 /// Compiled for host and devices.
 struct CoefficientSearch {
   enum class State { searching, settled, failed };
 
-  double slope;      ///< slope at the start of the last full step = its squared length in the metric of A
+  double slope;      ///< slope at the start of the last full step; g'A^-1 g unless the step was limited
   double length;     ///< fraction of the last full step taken
   double decrement;  ///< if settled: squared length of the next step
   int steps;
@@ -19,7 +19,7 @@ struct CoefficientSearch {
   TESSERA_LANE_INLINE static CoefficientSearch begin() { return {0, 1, 0, 0}; }
 
   /// Moves the `n` coefficients `b` to the next point that needs a gradient. Returns `settled` instead if the
-  /// squared length of the next step is below `tolerance`. `gradient` and A are those at `b`. `from` and
+  /// squared length g'A^-1 g of the next step is below `tolerance`. `gradient` (g), A: at `b`. `from` and
   /// `step` keep state between calls. `solve(x)` sets x = A^-1 x; false if A is not positive definite.
   template <class Solve>
   TESSERA_LANE_INLINE State advance(int n, double tolerance, const double* gradient, double* b, double* from,

@@ -24,7 +24,7 @@ struct ManyPoint {
   double value = 0;
 };
 
-/// Index that denotes tau = log(theta) or log(phi) in lists of smoothing parameters.
+/// Index of tau = log(theta) or log(phi) in lists of smoothing parameters.
 inline constexpr int index_of_tau = -1;
 
 /// A component's part of the derivatives of the criterion, and the derivatives of its coefficients, by the
@@ -78,7 +78,7 @@ class ComponentCriterion {
   /// Computes the derivatives, unless `to` is up to date. Cost for m parameters: m + 1 passes over the rows,
   /// each about as long as a pass for X'WX.
   void differentiate(const ManyPoint& point, bool with_tau, ComponentDerivatives& to);
-  /// Adds X'WX with expected weights, and the covariance. Afterwards the point is no longer settled.
+  /// Writes X'WX with expected weights, and A^-1, to `out`. Afterwards the point is no longer settled.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, PearsonSums& pearson, double& edf,
                                     ResponseFit& out);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The derivatives of `ComponentCriterion`.
 //
-// Subscripts denote derivatives by a parameter. lambda S is its penalty, zero for tau:
+// Subscripts j and k denote derivatives by parameters j and k. lambda S is the penalty of j, zero for tau:
 //
 //     b_j  = A^-1 (X' l_eta_tau, or - lambda S b)
 //     A_j  = X' diag(dw/deta X b_j + dw/dtau) X + lambda S
 //     b_jk = A^-1 (- A_k b_j - lambda S b_k - lambda S b if j = k; for tau twice, + d/dtau of X' l_eta_tau)
-//     d2 log|A| = tr(A^-1 A_jk) - tr(A^-1 A_j A^-1 A_k), where tr(A^-1 X' diag(v) X) is the sum of h v
+//     d2 log|A| = tr(A^-1 A_jk) - tr(A^-1 A_j A^-1 A_k); tr(A^-1 X' diag(v) X) = h'v with h = diag(X A^-1 X')
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/many/component_criterion.hpp"

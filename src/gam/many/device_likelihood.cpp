@@ -27,7 +27,7 @@ using base::at;
 
 namespace {
 
-/// Responses and their partial sums take at most 1/n of the memory budget of a device.
+/// Responses and their partial sums take at most a device's memory budget divided by this number.
 constexpr int responses_share = 2;
 
 struct LikelihoodKernels {
@@ -57,7 +57,7 @@ struct ResponseMemory {
   std::array<std::size_t, 3> to_copy{};
 };
 
-/// A request for a pass by a waiting fiber.
+/// A waiting fiber's request for a pass over the rows.
 struct WaitingPass {
   LikelihoodRequest request;
   ResponseMemory* memory;
@@ -101,7 +101,7 @@ class DeviceSums final : public LikelihoodSums {
     memory_.to_copy[part] = values.size_bytes();
     on_device = memory_.values + begin;
   }
-  /// Request for a pass over groups [first, last) at the coefficients of their last sums.
+  /// Request for a pass over groups [first, last) at the coefficients in the groups' inputs.
   [[nodiscard]] LikelihoodRequest pass_over(LikelihoodPass pass, ManyFamily family, double theta,
                                             std::size_t first, std::size_t last) const {
     const LikelihoodGroup& last_group = layout_.groups[last - 1];

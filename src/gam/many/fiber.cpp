@@ -55,7 +55,7 @@ void Fiber::set_body(std::function<void()> body) {
   has_ended_ = false;
 }
 
-// Not instrumented: entered with the fiber's shadow stack, left with the caller's.
+// Not instrumented by TSan: the function is entered with the fiber's shadow stack and left with the caller's.
 [[gnu::no_sanitize("thread")]] void Fiber::enter(unsigned high, unsigned low) {
   constexpr int half = 32;
   auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << half | low);

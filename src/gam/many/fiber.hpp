@@ -28,7 +28,7 @@ class Fiber {
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
  private:
-  /// Jump buffer of `__builtin_setjmp`, which saves two system calls of swapcontext() for the signal mask.
+  /// Jump buffer of `__builtin_setjmp`, which avoids the system calls of swapcontext() for the signal mask.
   using Place = void* [5];
 
   static void enter(unsigned high, unsigned low);

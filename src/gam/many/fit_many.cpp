@@ -56,14 +56,14 @@ namespace {
 /// Bytes of responses per rank in a batch. A device batch is large because it ends with its slowest response.
 constexpr std::int64_t bytes_of_batch = std::int64_t{256} << 20;
 constexpr std::int64_t bytes_of_device_batch = std::int64_t{1} << 30;
-/// Responses fitted concurrently on a device: the device sums for some while the host steps others.
+/// Responses fitted concurrently on a device, which computes sums of some while the host updates others.
 constexpr std::size_t responses_on_device = 1024;
-/// Minimum number of batches if the source is read in parts, so that progress is reported.
+/// Number of batches, for reports of progress. Fewer if batches would be too small, more if too large.
 constexpr std::int64_t least_batches = 20;
 
 CostEstimate cost_of(const SharedDesign& design, std::int64_t responses, const Hardware& hardware) {
   // Measured on 16 cores of a Xeon of 2025 and on an H200.
-  constexpr double passes = 40;  // passes over the rows of a response, typically
+  constexpr double passes = 40;  // typical number of passes over the rows of a response
   constexpr double host_seconds_of_row = 6e-9;
   constexpr double host_seconds_of_product = 0.2e-9;
   constexpr double device_seconds_of_row = 4e-11;
@@ -270,8 +270,8 @@ class ManyFit {
     (void)open_beside(responses_.offsets, responses_.offsets_matrix);
   }
 
-  /// Uses devices unless the host is estimated to be faster. The host fits gaussian responses, which need few
-  /// passes, and quasi families, whose scale the kernels do not support.
+  /// Uses devices unless the CPU is estimated to be faster. The CPU always fits gaussian responses, which
+  /// need few passes, quasi families (no kernel for their scale), and designs of too many parameters.
   void choose_devices() {
     if (job_.on_host() || estimator_.family == ManyFamily::gaussian || estimator_.quasi ||
         LikelihoodLayout(*design_).parameters > most_parameters)
@@ -331,7 +331,7 @@ class ManyFit {
     return print;
   }
 
-  /// Writes the results in the checkpoint. Returns the first response without results.
+  /// Outputs the results in the checkpoint. Returns the index of the first response without results.
   [[nodiscard]] std::int64_t take_from_checkpoint() {
     if (!checkpoint_) return 0;
     const std::vector<Range> kept = checkpoint_->batches();
@@ -458,7 +458,7 @@ class ManyFit {
       rows = on_devices ? job_.map<ResponseRow>(plan, indices, on_device, on_host)
                         : job_.map<ResponseRow>(plan, indices, host_only, on_host);
     }
-    // Thrown here, because an exception in `map` would be a fault of the job. The same error on every rank.
+    // Throws here, the same error on every rank, because an exception in `map` would be a fault of the job.
     together(job_.comm(), [&] {
       if (fault_) throw Error(ErrorCode::input, fault_->second);
     });
@@ -509,7 +509,7 @@ class ManyFit {
     return at(std::max(1, job_.threads() / std::max(1, static_cast<int>(job_.devices().size()))));
   }
 
-  /// Reads this rank's responses [begin, end) from each reader.
+  /// Reads the chosen responses `some` from each reader.
   void read(Range some) {
     PhaseClock clock(job_.comm(), summary_.phases, "read", "the reading of the responses");
     values_.resize(readers_.size());
@@ -533,7 +533,7 @@ class ManyFit {
                   .matrices = matrices});
     });
     batch.p_values.assign(results_->tests().size(), {});
-    // Responses by status; last element: responses fitted on devices.
+    // Number of responses by status; last element: number of responses fitted on devices.
     std::vector<std::int64_t> counts(status_names.size() + 1);
     for (const ResponseRow& row : rows) {
       ++counts[at(static_cast<int>(row.status))];
@@ -606,7 +606,7 @@ class ManyFit {
   std::string how_matched_;              ///< how rows are matched to the covariates, for a note
   bool has_weights_ = false;             ///< the second reader is of weights, not of offsets
   std::optional<ManyCheckpoint> checkpoint_;
-  bool use_devices_ = false;    ///< false once a device has failed
+  bool use_devices_ = false;    ///< devices were chosen, and none has failed
   bool any_on_device_ = false;  ///< a response was fitted on a device
   std::mutex fault_mutex_;
   /// Index and message of the first invalid response.

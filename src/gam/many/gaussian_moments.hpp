@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Sums for a gaussian response with the design's weights, in O(p^2) per call instead of a pass over the
-/// rows. With the residuals r at b, the residual sum of squares at b + d is |r|^2 - 2 d'X'Wr + d'X'WXd. There
+/// rows. With the residuals r at b, the residual sum of squares at b + d is r'Wr - 2 d'X'Wr + d'X'WXd. There
 /// is no cancellation because b is near the least-squares solution.
 class GaussianMoments final : public LikelihoodSums {
  public:

@@ -431,7 +431,7 @@ ManyStatus GaussianSpectrum::search(const SharedDesign& design, const Projection
       if (!found) return ManyStatus::converged;
     }
     if (log_sp <= lower && here.slope > 0) return ManyStatus::unbounded;
-    // If the criterion falls faster than e^-x, Newton steps are too short.
+    // If the criterion falls to its limit faster than e^-x, with x = log_sp, Newton steps are too short.
     const bool is_flat_to_limit =
         here.slope < 0 && -here.slope < negligible_slope && at_limit.value <= here.value;
     if ((log_sp >= upper && here.slope < 0) || is_flat_to_limit) {

@@ -15,12 +15,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// Simultaneous diagonalisation of X'WX and S for a design with one smoothing parameter. A gaussian response
 /// costs one pass over its rows, and O(p) per value of lambda.
 ///
-/// A component has unpenalised coordinates u with orthonormal columns, and penalised coordinates c orthogonal
-/// to u, with penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset), c = w/(g + lambda).
+/// A component has unpenalised coordinates u with X'WX = I, and penalised coordinates c, W-orthogonal to u,
+/// with penalty lambda |c|^2 and X'WX = diag(g). With w = X'W(y - offset), u = w and c = w/(g + lambda).
 class GaussianSpectrum {
   struct Projections {
-    std::vector<double> w;  ///< w of penalised, u of unpenalised coordinates
-    std::vector<double> base;
+    std::vector<double> w;     ///< w of penalised, u of unpenalised coordinates
+    std::vector<double> base;  ///< coordinates near the least-squares solution
     std::vector<double> rest;  ///< w of the residuals at `base`
     double squares = 0;        ///< residual sum of squares at `base`
     double mean = 0;
@@ -44,8 +44,8 @@ class GaussianSpectrum {
                                                                   std::vector<double> weight);
 
   /// Fits a response like `ResponseFitter`. `values` is by row of the table; rows with weight zero are
-  /// ignored. Returns false, with `out` undefined, if another value is missing or not finite, or if the
-  /// residuals are zero up to rounding. Thread-safe.
+  /// ignored. Returns false, with `out` undefined, if a value of another row is not finite, if there are no
+  /// more rows than unpenalised functions, or if the residuals are zero up to rounding. Thread-safe.
   [[nodiscard]] bool fit(const SharedDesign& design, int least_rows, std::span<const double> values,
                          Buffers& buffers, ResponseFit& out) const;
 
@@ -72,7 +72,7 @@ class GaussianSpectrum {
   /// Calls `use(index, g, largest g)` for each coordinate; g = -1 for unpenalised coordinates.
   template <class Use>
   void for_each_coordinate(const Use& use) const;
-  /// `padding`: y in slots without a row.
+  /// `padding`: y in slots without a row or with weight zero.
   [[nodiscard]] bool add_rows(const SharedDesign& design, double padding, Buffers& buffers) const;
   void add_centre(double centre, Projections& to) const;
   /// The criterion and its derivatives by the log smoothing parameter.
@@ -91,7 +91,7 @@ class GaussianSpectrum {
   std::vector<double> weight_;  ///< by slot
   int rows_ = 0;                ///< rows with a positive weight
   int first_row_ = 0;           ///< first table row with a positive weight
-  std::vector<int> unused_;     ///< slots of table rows without a weight
+  std::vector<int> unused_;     ///< slots of table rows with weight zero
   std::vector<double> gram_;    ///< X'WX, packed
   double sum_of_weights_ = 0;
   double log_weights_ = 0;

@@ -124,8 +124,8 @@ const char* LaplaceCriterion::fault_of(double y) const {
 }
 
 /// Marks groups whose own unpenalised curve tends to minus infinity as absent; the model then excludes them.
-/// This is so if all counts of the group are zero. It is also so if an unpenalised function is zero in the
-/// rows of all positive counts and negative in all other rows.
+/// A group is absent if all its counts are zero, or if an unpenalised function is zero in the rows of all
+/// positive counts, negative in another row, and nowhere positive.
 void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   absent_.assign(design_.groups.size(), false);
   if (!has_counts() && estimator_.family != ManyFamily::binomial) return;
@@ -145,7 +145,7 @@ void LaplaceCriterion::leave_out_absent(ResponseFit& out) {
   counts_.finish();
 }
 
-/// Rows of absent groups have no deviance, but would bias the estimate of a scale.
+/// Excludes the rows of absent groups, which have no deviance but would bias the estimate of the scale.
 void LaplaceCriterion::leave_out_rows_of_absent(ResponseFit& out) {
   for (const int g : out.absent) {
     const RowGroup& group = design_.groups[at(g)];

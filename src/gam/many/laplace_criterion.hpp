@@ -27,7 +27,7 @@ struct ManyDerivatives {
 ///     V = -l(b) + b'Sb / 2 + log|A| / 2 - log|S|+ / 2
 ///
 /// W has the observed weights. For families with a scale, S is relative to phi; see `evaluate`. A is block
-/// diagonal by component of the design, so that V is a sum over components and terms of y and tau.
+/// diagonal by component of the design: V is a sum of one part per component, and of terms of y and tau only.
 class LaplaceCriterion {
  public:
   /// `design` must outlive this object. `sums` computes the sums over rows.
@@ -38,7 +38,7 @@ class LaplaceCriterion {
   [[nodiscard]] ManyStatus set_response(std::span<const double> values, const RowAdjustments& own,
                                         ResponseFit& out);
   /// Initial point: a constant predictor plus the offset; lambdas that make each penalty as large as X'WX on
-  /// the penalised coefficients; theta by moments.
+  /// the penalised coefficients; theta or phi by moments.
   [[nodiscard]] ManyPoint start();
 
   /// Finds the coefficients and the criterion at a point's parameters, by Newton's method from the point's
@@ -53,7 +53,7 @@ class LaplaceCriterion {
 
   /// Sets likelihood and deviance at the last settled point.
   void describe(const ManyPoint& point, ResponseFit& out);
-  /// Adds X'WX with expected weights, and the covariance. False if the covariance is singular.
+  /// Sets X'WX with expected weights, A^-1, the coefficients of tests and the scale. False if A is singular.
   [[nodiscard]] bool add_covariance(const ManyPoint& point, ResponseFit& out);
 
   /// Whether log(theta) or log(phi) is estimated.

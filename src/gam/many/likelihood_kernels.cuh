@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over the rows of many responses at once, compiled at run time.
 //
-//   gather_inputs    copies coefficients from host memory, for groups that read them often
-//   sum_rows         a CUDA block for each request, chunk of rows and part of the sums
+//   gather_inputs    copies inputs from host memory; only for designs with tiled groups
+//   sum_rows         computes the sums: a CUDA block for each request, chunk of rows and part of the sums
 //   add_chunks       adds the partial sums of groups with several chunks, in order
 //
 // Sums of a group are written to mapped host memory.
@@ -64,7 +64,7 @@ void with_family(const LikelihoodRequest& request, Do&& work) {
   }
 }
 
-/// False if the row has no weight or no value.
+/// False if the weight is zero or the value is missing.
 bool read_row(const LikelihoodResponse& response, long long slot, double& y, double& weight) {
   weight = response.weights[slot];
   if (response.counts != nullptr) {

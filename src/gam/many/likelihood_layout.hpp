@@ -21,7 +21,7 @@ struct LikelihoodLayout {
   std::vector<LikelihoodGroup> groups;  ///< without pointers to rows
   std::vector<LikelihoodChunk> chunks;
   // Offsets, with space for the sums of any pass.
-  std::vector<long long> partial_begins;  ///< by chunk, then the end; none for single chunks
+  std::vector<long long> partial_begins;  ///< by chunk, then the end; no space for a group's only chunk
   std::vector<long long> output_begins;   ///< by group, then the end
 
   /// Number of outputs and of partial sums of a request.

@@ -100,20 +100,20 @@ class LikelihoodSums {
                               std::vector<double>& score, std::vector<double>& gram) = 0;
   /// The loss; for nb also X' d2l/(deta dtau).
   [[nodiscard]] virtual LossDerivatives loss(const LikelihoodPoint& point, std::vector<double>& by_tau) = 0;
-  /// The whole `CoefficientSearch` from `b`, with the packed `penalty` S, then `score_and_gram` and `loss` at
-  /// the final coefficients. Empty if the implementation needs separate passes.
+  /// Runs the whole `CoefficientSearch` from `b`, with the packed `penalty` S, then `score_and_gram` and
+  /// `loss` at the final coefficients. Empty if the implementation needs separate passes.
   [[nodiscard]] virtual std::optional<SettledCoefficients> settle(
       const LikelihoodPoint& /*point*/, const std::vector<double>& /*penalty*/, double /*tolerance*/,
       std::vector<double>& /*b*/, std::vector<double>& /*score*/, std::vector<double>& /*gram*/,
       std::vector<double>& /*by_tau*/) {
     return {};
   }
-  /// `inverse`: A^-1, packed. `first`: derivatives of the coefficients by parameter; if `with_tau`, tau is
-  /// last.
+  /// Computes `to`. `inverse`: A^-1, packed. `first`: derivatives of the coefficients by parameter; if
+  /// `with_tau`, tau is last.
   virtual void weight_derivatives(const LikelihoodPoint& point, const std::vector<double>& inverse,
                                   const std::vector<std::vector<double>>& first, bool with_tau,
                                   WeightSums& to) = 0;
-  /// X'WX with expected weights.
+  /// X'WX with expected weights, in `gram`. Returns the Pearson sums.
   [[nodiscard]] virtual PearsonSums expected_gram(const LikelihoodPoint& point,
                                                   std::vector<double>& gram) = 0;
   /// The loss of the null model over all rows. Does not affect the other sums. `level`: initial intercept.

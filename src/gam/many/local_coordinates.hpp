@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Coordinates X T of the columns of X, which are linearly independent functions.
+/// A basis X T of the space of functions that the linearly independent columns of X span.
 struct LocalCoordinates {
   Matrix map;  ///< T
   /// By column of X T: the only group of rows where the column is nonzero; -1: several groups.

@@ -130,7 +130,7 @@ class RequestQueue {
   }
   /// Wakes the fibers of a served batch.
   void finish(const Batch& batch) { wake(batch); }
-  /// Makes current and future calls of `wait_for` throw, except in batches that are not finished.
+  /// Makes current and future calls of `wait_for` throw; calls in an unfinished batch throw at `finish`.
   void close() {
     Batch waiting;
     {

@@ -16,7 +16,7 @@ struct ResponseConstants {
   /// Binomial and gamma: saturated log likelihood without terms of the scale.
   double log_likelihood = 0;
 };
-/// Zero for counts; see `SaturatedCounts`.
+/// All sums are zero for nb and poisson; see `SaturatedCounts`.
 [[nodiscard]] ResponseConstants constants_of(ManyFamily family, std::span<const double> y,
                                              std::span<const double> weights);
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int no_parameter = -2;
 
-/// Range of log(theta); the criterion for counts is constant outside.
+/// Range of log(theta): theta from about 1e-4 to 1e7.
 constexpr double least_log_theta = -9.2;
 constexpr double most_log_theta = 16.118;
 
@@ -85,7 +85,7 @@ class ResponseFitter::Search {
   static double& value_of(ManyPoint& point, int parameter) {
     return parameter >= 0 ? point.log_sp[at(parameter)] : point.tau;
   }
-  /// Whether the model has a limit at infinity: no penalised part of a term, or Poisson for theta.
+  /// Whether the model has a limit at an infinite parameter: a term without its penalised part, or Poisson.
   [[nodiscard]] bool has_limit(int parameter) const {
     return parameter >= 0 ? !design_.penalised[at(parameter)].empty() : !criterion_.has_scale();
   }
@@ -160,7 +160,7 @@ class ResponseFitter::Search {
   }
 
   /// A parameter x along which the criterion falls like c e^-x, so that its minimum is at infinity;
-  /// `no_parameter` if none. Slope and curvature are then opposite, and each Newton step has length 1. A
+  /// `no_parameter` if none. The curvature is then minus the slope, and each Newton step has length 1. A
   /// parameter whose limit is not taken is returned again only at a much smaller slope.
   int parameter_near_limit(const ManyDerivatives& at_point, const Step& step) {
     for (std::size_t j = 0; j < at_point.parameters.size(); ++j) {
@@ -191,7 +191,7 @@ class ResponseFitter::Search {
       constexpr double small_fall = 1e-9;
       constexpr double slope_at_rounding = 5e-8;
       constexpr double fall_at_rounding = 1e-7;
-      // If the predicted fall is below the criterion's rounding, a large curvature gives slopes this error.
+      // Rounding error of slopes at a large curvature, if the predicted fall is below `fall_of_rounding`.
       constexpr double slope_of_rounding = 1e-5;
       constexpr double fall_of_rounding = 1e-13;
       if (limit == no_parameter &&
@@ -221,7 +221,7 @@ class ResponseFitter::Search {
   }
 
   /// Moves a parameter to its limit if the criterion falls like c e^-x. The total fall is then about the
-  /// slope, nine tenths of it within the next log(10). Otherwise there may be a minimum before the limit.
+  /// slope; nine tenths of the fall are within the next log(10). Otherwise there may be a minimum before.
   bool try_limit(ManyPoint& point, const ManyDerivatives& derivatives, int limit) {
     const auto j = std::ranges::find(derivatives.parameters, limit) - derivatives.parameters.begin();
     const double expected = -derivatives.gradient[at(j)];
@@ -255,8 +255,8 @@ class ResponseFitter::Search {
   }
 
   /// Escapes a local minimum: moves a smoothing parameter to a value with a lower criterion. At a limit or a
-  /// shallow minimum, tries values around the initial one; at any other minimum only the upper limit, where a
-  /// second minimum often is. Returns whether a parameter moved.
+  /// shallow minimum, tries values around the initial one; at any other minimum only the upper end of the
+  /// range, where a second minimum often is. Returns whether a parameter moved.
   bool leave_for_lower(ManyPoint& point, const ManyDerivatives& derivatives) {
     constexpr double coarse = 1e-6;
     // Bounds the search if the criterion decreases without bound in a coefficient.
@@ -377,7 +377,7 @@ class ResponseFitter::Search {
     return settled(point, derivatives);
   }
 
-  /// `unbounded` if a parameter is at an end of its range that is not a limit of the model.
+  /// `unbounded` if a parameter is at the lower end of its range, or at the upper end, short of its limit.
   [[nodiscard]] ManyStatus settled(ManyPoint& point, const ManyDerivatives& derivatives) const {
     for (const int parameter : derivatives.parameters) {
       const double value = value_of(point, parameter);

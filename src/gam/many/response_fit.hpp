@@ -57,7 +57,7 @@ struct ResponseFit {
   int iterations = 0;                    ///< outer iterations
   double mean = 0;
   double zeros = 0;  ///< fraction of zeros
-  // Only for a fit that has begun; otherwise `coef` is empty.
+  // Set only if the fit was begun and has not failed; otherwise `coef` is empty.
   std::vector<double> log_sp{};  ///< log smoothing parameters; infinite: the term is at its limit, `linear`
   double theta = 0;              ///< theta of nb; infinite: at the Poisson limit
   double scale = 1;              ///< phi
@@ -65,10 +65,10 @@ struct ResponseFit {
   double log_likelihood = 0;
   double deviance = 0;
   double null_deviance = 0;    ///< null model: an intercept and the offset
-  std::vector<int> absent{};   ///< groups left out because all their counts are zero
+  std::vector<int> absent{};   ///< groups left out because their own curve tends to minus infinity
   std::vector<double> coef{};  ///< coefficients of the design; zero for columns left out
-  // With expected weights W, as in mgcv; the criterion has observed weights. A large finite log smoothing
-  // parameter replaces an infinite one, because tests of its zero coefficients would be 0/0.
+  // W has the expected weights here, as in mgcv; in the criterion, the observed weights. A large finite log
+  // smoothing parameter replaces an infinite one, because tests of zero coefficients would be 0/0.
   std::vector<double> gram{};             ///< X'WX, packed
   std::vector<double> coef_of_tests{};    ///< coefficients at `log_sp_of_tests`
   std::vector<double> log_sp_of_tests{};  ///< `log_sp` with infinite values replaced
@@ -83,7 +83,7 @@ struct RowAdjustments {
   std::span<const double> offsets{};
 };
 
-/// Fits successive responses, with at most 60 outer iterations of at most 100 Newton steps. Not thread-safe.
+/// Fits successive responses. At most 60 outer iterations, 100 Newton steps per trial point. Not thread-safe.
 class ResponseFitter {
  public:
   /// `design` must outlive this object. By default the sums are computed on the calling thread.

@@ -121,7 +121,7 @@ ResponseResults::ResponseResults(const SharedDesign& design, const FittedModel& 
     matrices_.push_back({ManyDatasets::smooth_tests, 3 * static_cast<int>(smooths)});
 }
 
-/// Parametric terms with several coefficients; other terms need no joint test.
+/// Lists the parametric terms with several coefficients; other parametric terms need no joint test.
 void ResponseResults::list_joint_terms(const FittedModel& model) {
   for (const ModelTerm& term : terms_of(model, parse_terms(model.formula))) {
     if (term.smooth) continue;

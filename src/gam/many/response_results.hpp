@@ -29,8 +29,8 @@ struct ResponseRow {
 
 class ResponseResults {
  public:
-  /// `design` must outlive this object. `model`: shared by all responses. `options`: whether `matrices` are
-  /// stored, which a model of one response needs, and the terms with a partial R2.
+  /// `design` must outlive this object. `model`: shared by all responses. Uses the options `covariances`, to
+  /// store the `matrices` that a model of one response needs, and `drop`, the terms with a partial R2.
   ResponseResults(const SharedDesign& design, const FittedModel& model, const ManyEstimator& estimator,
                   const ManyOptions& options);
 
@@ -47,8 +47,8 @@ class ResponseResults {
   /// Columns without the column of names. They own their values.
   [[nodiscard]] std::vector<OutputColumn> columns(std::span<const ResponseRow> rows) const;
   [[nodiscard]] std::vector<OutputMatrix> matrices(std::span<const ResponseRow> rows) const;
-  /// Serialises a row for checkpoints as `row_size` numbers. `row_from` throws `Error(input)` for other
-  /// numbers.
+  /// Serialises a row for checkpoints as `row_size` numbers. `row_from` throws `Error(input)` for numbers
+  /// that are not a row.
   [[nodiscard]] std::size_t row_size() const;
   [[nodiscard]] std::vector<double> numbers_of(const ResponseRow& row) const;
   [[nodiscard]] ResponseRow row_from(std::span<const double> numbers) const;

@@ -154,7 +154,7 @@ class ResponseReader {
   /// Source indices of the responses to read.
   std::vector<std::int64_t> chosen{};
 
-  /// Reads elements [begin, end) of `chosen`. Calls `between` between reads of the source.
+  /// Reads the elements `some` of `chosen`. Calls `between` before each read of the source.
   void read(Range some, std::int64_t rows, FunctionRef<void()> between, ResponseValues& to) const;
 
  private:

@@ -217,7 +217,7 @@ TESSERA_LANE_CLONES void add_gram_clones(const LaneColumns& columns, const doubl
     for (int b = a; b < columns.count; b += tile) add_tile(columns, weights, packets, a, b, sums);
 }
 
-/// For at most `most_columns_with_products` columns.
+/// Precondition: at most `most_columns_with_products` columns.
 TESSERA_LANE_CLONES void add_gram_and_products_clones(const LaneColumns& columns, const double* weights,
                                                       const double* v, int packets, double* gram,
                                                       double* products) {
@@ -259,7 +259,7 @@ TESSERA_LANE_CLONES void quadratic_forms_clones(const LaneColumns& columns, cons
   }
 }
 
-/// `add_weight_changes`. `Parameters`: number of parameters if their sums fit into registers, otherwise 0.
+/// Implements `add_weight_changes`. `Parameters`: their number if the sums fit into registers, otherwise 0.
 template <int Parameters>
 TESSERA_LANE_INLINE void add_changes(const WeightDerivatives& weights, const double* leverage, int packets,
                                      const WeightChanges& to) {

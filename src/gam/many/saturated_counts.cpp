@@ -45,7 +45,7 @@ TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_small(const double* small, con
   return {base::sum_of_lanes(sum), base::sum_of_lanes(slope), base::sum_of_lanes(curvature)};
 }
 
-/// For large counts y, with the remainder s of Stirling's formula: s(y + theta) - log(1 + y/theta)/2.
+/// Like `sum_of_small`, plus s(theta): s(y + theta) - log(1 + y/theta)/2, with the Stirling remainder s.
 TESSERA_LANE_CLONES SaturatedCounts::Value sum_of_large(const double* counts, const double* weights,
                                                         std::size_t size, double theta) {
   Lanes sum{};

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 class ScaleLikelihood {
  public:
   ScaleLikelihood() = default;
-  /// `weights`: by slot; zero: no row. Empty for families without a scale.
+  /// `weights`: by slot; zero: no row. For families without a scale the log likelihood is 0.
   ScaleLikelihood(ManyFamily family, std::span<const double> weights);
 
   /// Derivatives are by log(phi).

@@ -449,8 +449,8 @@ class SharedDesignMaker {
     return groups;
   }
 
-  /// Groups rows by their nonzero smooths. If these are the same in all rows, groups by levels of factors: a
-  /// level without counts can then be left out. Not needed for gaussian responses.
+  /// Groups rows by their nonzero smooths. If these are the same in all rows, groups by levels of factors, so
+  /// that a level without counts can be left out; not for gaussian responses, which do not need it.
   void group_rows() {
     for (std::size_t j = 0; j < place_of_.size(); ++j) {
       const bool smooth = std::ranges::any_of(bases_, [&](const BlockBasis& basis) {

@@ -82,8 +82,8 @@ struct SharedDesign {
   int rows = 0;     ///< complete rows
   int packets = 0;  ///< packets of all groups
   int columns = 0;  ///< coefficients
-  /// For each dropped unpenalised function, which other functions determine: a change of the formula's
-  /// coefficients that changes no row. Parametric functions are dropped first.
+  /// One vector for each unpenalised function that was dropped as a combination of others: a change of the
+  /// formula's coefficients that changes no linear predictor. Parametric functions are dropped first.
   std::vector<std::vector<double>> undetermined;
   std::vector<DesignComponent> components;
   std::vector<RowGroup> groups;    ///< sorted by component

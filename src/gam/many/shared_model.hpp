@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The model shared by all responses, with zero results; `read_response` sets the results of one response.
+/// The model shared by all responses, with zero results; `response_model` sets the results of one response.
 [[nodiscard]] FittedModel shared_model(const SharedDesign& design, const FormulaTerms& formula,
                                        const ManyOptions& options);
 

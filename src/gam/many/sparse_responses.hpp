@@ -21,10 +21,10 @@ struct StoredElements {
   std::vector<std::int64_t> begins;  ///< first element of each run, then the number of elements
 };
 
-/// Responses in a sparse matrix. If it is stored by rows, `prepare` sorts its elements by response, in two
-/// passes over the elements. Up to 64 MiB, or up to a rank's part of `MemoryOptions::node_bytes`, each rank
-/// sorts in its own memory. Otherwise the ranks of a node share the sort in a scratch file. Throws
-/// `Error(input)` for a matrix whose parts contradict each other.
+/// Responses in a sparse matrix. If the matrix is stored by rows, `prepare` sorts its elements by response,
+/// in two passes over the elements. Each rank sorts a matrix of up to 64 MiB, or of `node_bytes` divided by
+/// the number of ranks, in its own memory. Otherwise the ranks of a node share the sort in a scratch file.
+/// Throws `Error(input)` for a matrix whose parts contradict each other.
 [[nodiscard]] std::unique_ptr<ResponseSource> sparse_responses(const Workers& workers, StoredElements matrix,
                                                                MatrixNames names);
 

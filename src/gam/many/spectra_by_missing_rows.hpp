@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// FIFO cache of the spectra of a design without a response's missing rows. Responses with the same missing
-/// rows share a spectrum. Not thread-safe.
+/// FIFO cache of spectra of a design, each without the rows that a response lacks. Responses that lack the
+/// same rows share a spectrum. Not thread-safe.
 class SpectraByMissingRows {
  public:
   /// `design` must outlive this object.

@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Of the variable of a spline.
+/// Range and histogram of the variable of a spline.
 struct VariableOutline {
   std::string name;
   double min = 0;
@@ -40,7 +40,7 @@ struct DataOutline {
   /// mgcv's var.summary, for the variables of the formula's right-hand side and the columns that they read.
   std::vector<VariableSummary> summaries{};
   std::vector<Occupancy> occupancy{};  ///< for each pair of variables of a two-dimensional smooth
-  std::vector<CurveExtent> curves{};   ///< for many models: by smooth of one number
+  std::vector<CurveExtent> curves{};   ///< for many models: one for each smooth of one numeric variable
   /// For many models: directions of the coefficients that change no linear predictor.
   std::vector<std::vector<double>> undetermined{};
 };

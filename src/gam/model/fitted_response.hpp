@@ -49,7 +49,7 @@ class ResponseRecord {
   [[nodiscard]] virtual std::string name() const = 0;
   /// Whether a column or matrix has this name.
   [[nodiscard]] virtual bool has(const std::string& name) const = 0;
-  // Throw `Error(input)` if the file lacks the column, or a matrix of `width` numbers for each response.
+  // For a file: throw `Error(input)` if it lacks the column, or the matrix of `width` numbers per response.
   [[nodiscard]] virtual double number(const std::string& column) const = 0;
   [[nodiscard]] virtual std::string text(const std::string& column) const = 0;
   [[nodiscard]] virtual std::vector<double> numbers(const std::string& matrix, std::size_t width) const = 0;

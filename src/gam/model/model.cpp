@@ -152,7 +152,7 @@ Matrix unpacked(std::span<const double> numbers, int size) {
   return triangle;
 }
 
-/// All of `Centring` except its columns of the covariance, which are stored in the covariance.
+/// `Centring` without its covariance columns, which are stored together with the covariance.
 Json centring_json(const FittedModel& model) {
   Json components = Json::array();
   for (const Centring::CentredComponent& one : model.centring.components) {
@@ -381,7 +381,7 @@ std::string checksum(const void* bytes, std::size_t count) {
   return files::checksum_of({static_cast<const char*>(bytes), count});
 }
 
-/// Dimensions of a stored covariance: a row per coefficient, a column per (also per centred) coefficient.
+/// Size of a stored covariance: a row per coefficient; a column per coefficient and per centred coefficient.
 struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
@@ -518,7 +518,7 @@ class StoredCovariance {
   }
 
  private:
-  /// A part with one run of columns is an object; a part with several has a list `runs`.
+  /// A diagonal part has one run, and is stored as this run; a part with a pattern has a list `runs`.
   void read_part(const JsonField& part) {
     const int count = static_cast<int>(size_.coefficients);
     int end = 0;
@@ -835,7 +835,7 @@ bool is_covariance_suffix(std::string_view text) {
 
 namespace {
 
-/// In the order of the covariance file.
+/// The numbers of the covariance, in the order of the covariance file.
 std::vector<double> covariance_numbers(const FittedModel& model) {
   std::vector<double> all;
   const auto append = [&](std::span<const double> values) {

@@ -117,8 +117,8 @@ struct FittedModel {
 /// are read back with the same bits. Bytes that are not UTF-8, for example in a host name, become U+FFFD.
 /// Throws `tessera::Error(input)` if a file cannot be written.
 ///
-/// The covariance file has the CRC-32 of its content in its name, PATH.cov-XXXXXXXX, and the model has this
-/// name. It is on disk before the new model replaces the old model; the old covariance file is removed
+/// The covariance file has the CRC-32 of its content in its name, PATH.cov-XXXXXXXX, which the model records.
+/// This file is on disk before the new model replaces the old model; the old covariance file is removed
 /// afterwards. After a failure at any moment, one model with its covariance exists. Other covariance files of
 /// this path are removed if the CRC-32 in their name is correct; all other files stay.
 ///

@@ -27,7 +27,7 @@ using base::at;
 
 constexpr double most_differences = 2e6;
 
-/// Point numbers are the same at every level.
+/// A smooth at each level of a factor. A point has the same index at every level.
 struct SmoothOfLevels {
   std::string label;  ///< without the level
   int factor = 0;     ///< index among the design's variables

@@ -53,15 +53,15 @@ int index_of(const Design& design, const std::string& name) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// The column that a table of grid points needs for the variable: `x` for `x` and for `` `x y` `` without its
-/// backquotes, and the text of an expression such as `log(x)` as it stands.
+/// The column name of a variable in a table of grid points: the name of a column, without backquotes, or the
+/// unchanged text of an expression such as `log(x)`.
 std::string name_of(const DesignVariable& variable) {
   if (!variable.name.starts_with('`')) return variable.name;
   const Expression expression = parse_expression(variable.name);
   return expression.is_column() ? expression.columns().front() : variable.name;
 }
 
-/// A column that has `texts[text]` of a row's piece in each local row.
+/// A column with, for each local row, element `text` of `Piece::texts` of the row's piece.
 Table::Column text_column(const std::string& name, const std::vector<Piece>& pieces, std::size_t text,
                           const std::vector<std::size_t>& piece_of_row) {
   Factor factor;

@@ -54,7 +54,7 @@ struct Piece {
 
 /// This rank's rows for some pieces, one row per point: texts, and a column for each variable of any piece.
 struct PieceRows {
-  Predictions described;                  ///< the rows, without numeric columns
+  Predictions described;                  ///< texts and variables in `kept`; no `columns`
   std::vector<std::size_t> piece_of_row;  ///< by local row
   std::vector<Combination> combinations;  ///< by local row
 };

@@ -135,7 +135,7 @@ void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading>
     levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
     sum.unseen_levels.assign(levels.begin(), levels.end());
     sum.more_unseen = sum.more_unseen || part[i].more_unseen;
-    // An incomplete list is no longer than the list of a single part.
+    // Limits an incomplete list to the length of the longest list of a single part.
     if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
   }
 }
@@ -522,7 +522,7 @@ class TablePrediction {
       if (column.unseen > 0) throw base::input_error("{}: {}", source_.name, unseen_of(column));
     }
   }
-  /// In words, how rows with an unseen level of `variable` are predicted.
+  /// A text that says how rows with an unseen level of `variable` are predicted.
   [[nodiscard]] std::string_view treatment_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.nan_at_unseen_levels, is_it))

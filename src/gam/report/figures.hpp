@@ -19,7 +19,7 @@ struct Picture {
   std::string points = {};
 };
 
-/// Numbers or texts of equal count in all columns. NaN is written as NA.
+/// Numbers or texts. All columns have the same number of elements. NaN is written as NA.
 struct CsvColumn {
   std::string name;
   std::variant<std::vector<double>, std::vector<std::string>> values;

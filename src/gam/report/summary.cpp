@@ -45,7 +45,7 @@ std::optional<int> shared_decimals(const FittedModel& model) {
   return needed;
 }
 
-/// NaN, for a constant response, is printed as NA.
+/// A value that is not finite, e.g. for a constant response, is printed as NA.
 std::string share_text(double value, const char* unit) {
   return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
 }

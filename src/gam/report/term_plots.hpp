@@ -75,8 +75,8 @@ struct SurfacePictures {
                                           const Places* places = nullptr);
 [[nodiscard]] std::string surface_csv(const Surface& surface);
 
-/// Up to `max_listed` levels are listed with intervals of two standard errors; those of a random effect are
-/// sorted by size. A random effect with more levels is drawn as a QQ plot, as in mgcv.
+/// Levels are listed with intervals of two standard errors; those of a random effect are sorted by estimate.
+/// A random effect with more than `max_listed` levels is drawn as a QQ plot, as in mgcv.
 inline constexpr std::size_t max_listed = 40;
 [[nodiscard]] std::string levels_svg(const Effect& effect, const Levels& levels);
 [[nodiscard]] std::string levels_csv(const Levels& levels);

@@ -36,6 +36,7 @@ class HostRows {
 
   /// Later passes read only every `stride`-th chunk of 256 rows, counted over the rows of the job.
   void read_every(int stride) noexcept { stride_ = static_cast<std::size_t>(stride); }
+  [[nodiscard]] int stride() const noexcept { return static_cast<int>(stride_); }
 
  private:
   struct Chunk;

@@ -57,7 +57,6 @@ struct RowPass::State {
   HostRows host;
   DeviceRows device;
   bool compiled = false;
-  int stride = 1;
 };
 
 RowPass::RowPass(Job& job, Plan plan, Rows rows)
@@ -96,12 +95,11 @@ void RowPass::set_parameters(std::vector<double> parameters) {
 }
 
 void RowPass::read_every(int stride) {
-  state_->stride = stride;
   state_->host.read_every(stride);
 }
 
 std::int64_t RowPass::bytes_per_pass() const {
-  return column_bytes_per_row(state_->rows) * state_->rows.frame->file_rows / state_->stride;
+  return column_bytes_per_row(state_->rows) * state_->rows.frame->file_rows / state_->host.stride();
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -77,7 +77,8 @@ std::string to_text(const FitState& state) {
                                 {"untried", state.course.untried},
                                 {"known", state.course.known},
                                 {"steps", state.course.steps},
-                                {"step", state.course.step}}
+                                {"step", state.course.step},
+                                {"from_sample", state.course.from_sample}}
       .dump();
 }
 
@@ -104,6 +105,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.course.known = json.at("known").numbers();
     state.course.steps = json.at("steps").whole(0, max_iterations);
     state.course.step = json.at("step").number();
+    state.course.from_sample = json.at("from_sample").truth();
     return state;
   } catch (const Error& fault) {
     throw base::input_error("{}: remove this checkpoint file to start the fit again", fault.what());

@@ -49,6 +49,7 @@ struct Course {
   std::vector<double> known;                 ///< deviances of all solutions found
   int steps = 0;                             ///< number of steps in this phase and in the preceding search
   double step = 0;                           ///< length of the last step in the linear predictor
+  bool from_sample = false;                  ///< whether the first steps were taken on a sample of the rows
 
   friend bool operator==(const Course&, const Course&) = default;
 };

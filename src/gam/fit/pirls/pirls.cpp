@@ -105,8 +105,7 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const Raw
 
 void PirlsLoop::run(std::optional<RawSums> first) {
   const int done = resume();
-  from_sample_ = done == 0 && starts_from_sample();
-  if (done == 0 && !from_sample_) begin(std::move(first));
+  if (done == 0 && !starts_from_sample()) begin(std::move(first));
   if (!is_finite(sums_)) throw diverged(done == 0 && has_own_start(rows_.family));
   if (rows_.family.linear()) return solve_gaussian();
   deviance_ = sums_.deviance;
@@ -141,6 +140,7 @@ bool PirlsLoop::starts_from_sample() {
     sums_ = sums_at(end_.coef);
     succeeds = is_finite(sums_) && sums_.deviance < predicted + excess;
   }
+  course_.from_sample = succeeds;
   if (succeeds) return true;
   fit_.observer.now("starting again: the sample does not represent the other rows");
   end_ = {};
@@ -174,7 +174,8 @@ bool PirlsLoop::iterate_on_sample(int stride) {
 /// The linear predictor whose coefficients the step does not change; -1: none.
 int PirlsLoop::held_predictor(int iteration) const {
   const SeveralFamily* const several = rows_.family.several();
-  return several != nullptr && !from_sample_ && iteration <= early_steps ? several->late_predictor() : -1;
+  return several != nullptr && !course_.from_sample && iteration <= early_steps ? several->late_predictor()
+                                                                                : -1;
 }
 
 /// Returns the number of iterations that a resumed run has done.
@@ -226,7 +227,7 @@ void PirlsLoop::solve_from_end(Search search) {
 bool PirlsLoop::advance(int iteration) {
   const std::vector<double> begin = end_.coef;
   const int held = held_predictor(iteration);
-  const bool first = iteration == 1 && !from_sample_;
+  const bool first = iteration == 1 && !course_.from_sample;
   try {
     solve(course_.phase == Phase::searching ? Search::global : Search::local, held);
   } catch (const Error& error) {

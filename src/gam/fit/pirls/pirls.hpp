@@ -116,11 +116,10 @@ class PirlsLoop {
   const RawMoments& moments_;
   double mean_;
   WorkingSolver solver_;
-  bool from_sample_ = false;  ///< whether the first steps were taken on a sample of the rows
-  std::int64_t row_count_;    ///< complete rows that passes read
-  RawSums sums_;          ///< sums at `end_.coef`; without crossproducts until family parameters have moved
-  double deviance_ = 0;   ///< deviance where the last step began
-  double minus_log_ = 0;  ///< negative log likelihood at the estimated family parameters
+  std::int64_t row_count_;  ///< complete rows that passes read
+  RawSums sums_;            ///< sums at `end_.coef`; without crossproducts until family parameters have moved
+  double deviance_ = 0;     ///< deviance where the last step began
+  double minus_log_ = 0;    ///< negative log likelihood at the estimated family parameters
   std::vector<double> last_step_;  ///< step of `coef` before mixing and halving; empty before the first
   bool cut_short_ = false;  ///< whether the last step was halved because rows had no valid working weight
   double last_change_ = 0;  ///< change of the deviance by the last step

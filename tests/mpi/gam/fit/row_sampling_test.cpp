@@ -3,6 +3,7 @@
 // the solution, but not the solution.
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
+#include "support/table_support.hpp"
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,7 @@ std::vector<Row> drawn(const std::function<bool(const Row&)>& first) {
 
 double response(const std::string& family, const Row& row) {
   const double eta = std::sin(6 * row.x) + row.z + 0.3 * row.level - 1;
+  if (family == "twlss") return row.noise < 0.3 ? 0 : std::exp(eta) * -std::log(1 - row.noise);
   if (family == "gaulss") return eta + std::exp(row.z - 1) * std::sqrt(12.0) * (row.noise - 0.5);
   if (family == "nb" || family == "poisson") return std::floor(std::exp(eta) - 2 * std::log(1 - row.noise));
   return row.noise < 1 / (1 + std::exp(-eta)) ? 1 : 0;
@@ -71,9 +73,8 @@ struct SampledFit {
   int starts;
 };
 
-SampledFit sampled_fit(const mpi::Communicator& comm, int threads, const std::string& name,
-                       const std::vector<Row>& all) {
-  Job job = testing::cpu_job(comm, threads);
+FitResult sampled_fit(Job& job, const std::string& name, const std::vector<Row>& all, FitObserver* observer,
+                      const std::string& checkpoint = {}) {
   const Plan plan = job.plan(rows, 1024);
   const Range mine = job.local_range(plan);
   std::vector<double> x;
@@ -88,11 +89,19 @@ SampledFit sampled_fit(const mpi::Communicator& comm, int threads, const std::st
     y.push_back(response(name, one));
   }
   const Table table{plan, {{"x", x}, {"z", z}, {"f", f}, {"y", y}}};
-  const std::string formula = "y ~ f + s(x, bs=\"ps\", k=8) + s(z, bs=\"ps\", k=8)";
+  std::string formula = "y ~ f + s(x, bs=\"ps\", k=8) + s(z, bs=\"ps\", k=8)";
+  if (name == "gaulss") formula = "list(" + formula + ", ~ s(z, bs=\"ps\", k=8))";
+  if (name == "twlss") formula = "list(" + formula + ", ~ 1, ~ 1)";
+  FitOptions options{.family = family(name)};
+  options.checkpoint = checkpoint;
+  return fit(job, parse_formula(formula), table, options, observer);
+}
+
+SampledFit sampled_fit(const mpi::Communicator& comm, int threads, const std::string& name,
+                       const std::vector<Row>& all) {
+  Job job = testing::cpu_job(comm, threads);
   Starts starts;
-  FitResult result =
-      fit(job, parse_formula(name == "gaulss" ? "list(" + formula + ", ~ s(z, bs=\"ps\", k=8))" : formula),
-          table, {.family = family(name)}, &starts);
+  FitResult result = sampled_fit(job, name, all, &starts);
   return {std::move(result.model), starts.count};
 }
 
@@ -140,7 +149,23 @@ TEST_P(RowSampling, HasTheSameBitsForAnyRanksAndThreads) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, RowSampling, ::testing::Values("binomial", "nb", "gaulss"));
+TEST_P(RowSampling, IsNotRepeatedByAResumedFit) {
+  const std::vector<Row> all = drawn([](const Row&) { return false; });
+  const SampledFit whole = sampled_fit(comm, 1, GetParam(), all);
+  ASSERT_EQ(whole.starts, 1);
+  const testing::SharedFile state(comm, "sampled.ckpt");
+  testing::interrupted_after(comm, 1, [&](Job& job, FitObserver* observer) {
+    static_cast<void>(sampled_fit(job, GetParam(), all, observer, state.path()));
+  });
+  Job job = testing::cpu_job(comm);
+  Starts starts;
+  const FitResult resumed = sampled_fit(job, GetParam(), all, &starts, state.path());
+  EXPECT_EQ(starts.count, 0);
+  EXPECT_EQ(resumed.model.fitted().iterations, whole.model.fitted().iterations);
+  EXPECT_EQ(resumed.model.fitted().coef, whole.model.fitted().coef);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, RowSampling, ::testing::Values("binomial", "nb", "gaulss", "twlss"));
 
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam

@@ -48,7 +48,8 @@ TEST(FitState, ReadsBackToTheSameBits) {
                             .best = {{1.0 / 3}, {2, -0.0}, {28.25}, -1.0 / 7},
                             .untried = {{1.0 / 3}, {2, 3}},
                             .known = {1.0 / 3, 28.25},
-                            .steps = 9},
+                            .steps = 9,
+                            .from_sample = true},
                  .hardware = "NVIDIA \"H200\" (9.0)\n",
                  .why_on_cpu = "tile 1 of rank 2 failed: Größe"};
   std::mt19937_64 random(1);
@@ -74,7 +75,7 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
                                     .why_on_cpu = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
   for (const char* key : {"iteration", "deviance", "place", "fallback", "log_sp", "parameters", "coef",
-                          "past", "phase", "best", "criterion", "untried", "known", "steps"}) {
+                          "past", "phase", "best", "criterion", "untried", "known", "steps", "from_sample"}) {
     std::string other = good;
     other.replace(other.find(key), 1, "X");
     bad.push_back(other);

@@ -7,7 +7,6 @@
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/invalid_rows.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
-#include "gam/fit/pirls/row_sampling.hpp"
 #include "gam/fit/pirls/separation.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
 #include "gam/fit/pirls/step_halving.hpp"
@@ -44,13 +43,6 @@ constexpr double same_deviance = 1e-6;
 /// Number of first steps that hold a family's `late_predictor` at its start.
 constexpr int early_steps = 5;
 constexpr int steps_to_another = 50;
-/// Steps on the sample end at this length: the sample's solution is no closer to that of all rows.
-constexpr double short_step_on_sample = 0.05;
-constexpr int most_steps_on_sample = 10;
-/// Largest excess of the deviance of all rows over the sample's prediction: in units of scale times edf (2
-/// are expected), and relative to the deviance.
-constexpr double most_optimism = 10;
-constexpr double most_excess = 0.1;
 
 /// Deviance after a step in the raw columns of an unweighted model, from the sums at the step's start. Empty
 /// without an intercept, or if cancellation loses too many digits.
@@ -118,57 +110,6 @@ void PirlsLoop::begin(std::optional<RawSums> first) {
   end_.coef = first_coefficients(design_, rows_.family, moments_);
   sums_ = first ? *std::move(first) : first_sums(fit_, pass_, rows_, moments_);
   find_first_parameters();
-}
-
-/// Takes the first steps on a sample of the rows. Returns false if there is no sample, or if it does not
-/// represent the other rows, for example because it lacks a level.
-bool PirlsLoop::starts_from_sample() {
-  const int stride = stride_of_sample(fit_, rows_);
-  if (stride == 1) return false;
-  const std::span<const double> given = rows_.family.parameters();
-  const std::vector<double> parameters(given.begin(), given.end());
-  const std::int64_t rows = std::exchange(row_count_, row_count_ / stride);
-  fit_.observer.now(fmt::format("starting from a sample of {} rows", row_count_));
-  bool succeeds = iterate_on_sample(stride);
-  row_count_ = rows;
-  course_ = {};
-  if (succeeds) {
-    const double predicted = stride * sums_.deviance;
-    const double scale = end_.solution.scale;
-    const double excess = most_excess * (std::abs(predicted) + scale * static_cast<double>(rows)) +
-                          most_optimism * stride * scale * end_.solution.edf_total;
-    sums_ = sums_at(end_.coef);
-    succeeds = is_finite(sums_) && sums_.deviance < predicted + excess;
-  }
-  course_.from_sample = succeeds;
-  if (succeeds) return true;
-  fit_.observer.now("starting again: the sample does not represent the other rows");
-  end_ = {};
-  set_parameters(parameters);
-  return false;
-}
-
-/// Whether all steps on the sample have finite ends.
-bool PirlsLoop::iterate_on_sample(int stride) {
-  const RowSampling sampling(pass_, stride);
-  try {
-    begin({});
-    for (int step = 1; is_finite(sums_) && step <= most_steps_on_sample; ++step) {
-      deviance_ = sums_.deviance;
-      std::vector<double> start = end_.coef;
-      const int held = held_predictor(step);
-      solve(Search::local, held);
-      go_to_end_of_step(std::move(start), step == 1);
-      if (!is_finite(sums_)) return false;
-      move_parameters();
-      const double before = std::exchange(course_.step, end_.solution.step);
-      if (held < 0 && next_step(before) < short_step_on_sample) break;
-    }
-    return is_finite(sums_);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::not_converged && error.code() != ErrorCode::input) throw;
-    return false;
-  }
 }
 
 /// The linear predictor whose coefficients the step does not change; -1: none.
